@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: 2026 The kernelx authors
+// SPDX-License-Identifier: MIT
+//
+// The list of verbs, in the order of the data path.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace kernelx::cli {
+
+void AddInspect(CLI::App& root);
+void AddConvert(CLI::App& root);
+
+inline constexpr void (*kVerbs[])(CLI::App&) = {AddInspect, AddConvert};
+
+}  // namespace kernelx::cli
