@@ -39,10 +39,10 @@ class Rng {
   uint64_t Bits() {
     if ((next_ & 1) == 0) {
       const uint64_t block = next_ >> 1;
-      const auto b = Philox::Generate(
-          {static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32),
-           static_cast<uint32_t>(stream_), static_cast<uint32_t>(stream_ >> 32)},
-          {static_cast<uint32_t>(seed_), static_cast<uint32_t>(seed_ >> 32)});
+      const auto b =
+          Philox::Generate({static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32),
+                            static_cast<uint32_t>(stream_), static_cast<uint32_t>(stream_ >> 32)},
+                           {static_cast<uint32_t>(seed_), static_cast<uint32_t>(seed_ >> 32)});
       high_ = (uint64_t{b[2]} << 32) | b[3];
       ++next_;
       return (uint64_t{b[0]} << 32) | b[1];
