@@ -18,13 +18,13 @@ namespace kernelx {
 
 /// Exact integer differences of a row, from `state` to `next_state`.
 struct Delta {
-  uint64_t exec_ns = 0;      ///< CPU time used
-  int64_t vruntime_ns = 0;   ///< wrap-aware
-  uint64_t wait_us = 0;      ///< wait before `state`
-  uint64_t next_wait_us = 0; ///< wait before `next_state`: what the action can move
-  uint32_t voluntary = 0;    ///< voluntary switches between
+  uint64_t exec_ns = 0;       ///< CPU time used
+  int64_t vruntime_ns = 0;    ///< wrap-aware
+  uint64_t wait_us = 0;       ///< wait before `state`
+  uint64_t next_wait_us = 0;  ///< wait before `next_state`: what the action can move
+  uint32_t voluntary = 0;     ///< voluntary switches between
   uint32_t involuntary = 0;
-  uint64_t sleep_us = 0;     ///< sleep before `next_state`
+  uint64_t sleep_us = 0;  ///< sleep before `next_state`
 
   friend bool operator==(const Delta&, const Delta&) = default;
 };
@@ -36,7 +36,7 @@ enum class Column : uint32_t {
   kBehavior = 1U << 2,  ///< propensities
   kApplied = 1U << 3,
   kComm = 1U << 4,
-  kStart = 1U << 5,     ///< start time of the task: part of its identity
+  kStart = 1U << 5,  ///< start time of the task: part of its identity
 };
 
 /// One processed row by value: what a writer takes and a reader yields.

@@ -19,16 +19,16 @@ enum RawSlot : int {
   kSlotPrio = 1,
   kSlotStaticPrio = 2,
   kSlotNormalPrio = 3,
-  kSlotExecNs = 4,       ///< se.sum_exec_runtime
-  kSlotVruntimeNs = 5,   ///< may sit just below 2^64
+  kSlotExecNs = 4,      ///< se.sum_exec_runtime
+  kSlotVruntimeNs = 5,  ///< may sit just below 2^64
   kSlotMigrations = 6,
   kSlotCpusAllowed = 7,
-  kSlotRunnable = 8,       ///< runnable tasks on this CPU
-  kSlotWokenBy = 9,        ///< a `WokenBy`
+  kSlotRunnable = 8,  ///< runnable tasks on this CPU
+  kSlotWokenBy = 9,   ///< a `WokenBy`
   kSlotWakerPid = 10,
-  kSlotSleepUs = 11,       ///< sleep before this wake
-  kSlotSwitches = 12,      ///< context switches of this CPU
-  kSlotVoluntary = 13,     ///< voluntary switches of the task
+  kSlotSleepUs = 11,    ///< sleep before this wake
+  kSlotSwitches = 12,   ///< context switches of this CPU
+  kSlotVoluntary = 13,  ///< voluntary switches of the task
   kSlotInvoluntary = 14,
   kSlotSliceNs = 15,
   kSlotUtilAvg = 16,
@@ -37,8 +37,8 @@ enum RawSlot : int {
   kSlotTgid = 19,
   kSlotCpuSinceWakeNs = 20,
   kSlotRunnableAvg = 21,
-  kSlotStartNs = 22,       ///< start time of the task, ns since boot; 0 where not recorded
-  kSlotWaitUs = 23,        ///< from becoming runnable to running
+  kSlotStartNs = 22,  ///< start time of the task, ns since boot; 0 where not recorded
+  kSlotWaitUs = 23,   ///< from becoming runnable to running
 };
 
 /// Slot 9.

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The kernelx authors
+// SPDX-License-Identifier: MIT
+#include <iterator>
+#include <utility>
+
+#include "kernelx/dataset/line_reader.h"
+#include "kernelx/dataset/parser_pool.h"
+#include "kernelx/dataset/reader.h"
+#include "kernelx/dataset/row_parser.h"
+
+namespace kernelx {
+namespace {
+
+/// Rows keep their memory (and that of their names) from chunk to chunk.
+struct RawChunk {
+  ChunkLines lines;
+  std::vector<RawTransition> rows;
+  size_t count = 0;
+};
+
+}  // namespace
+
+void ReadRawChunks(const std::string& path, const ReadOptions& options,
+                   const std::function<void(std::span<RawTransition>)>& take, ReadReport* report) {
+  ReadReport own;
+  const auto source = ByteSource::Open(path);
+  LineChunker chunker(*source);
+  LineLedger ledger(path, options.quarantine, own);
+  ParserPool<RawParser> parsers;
+  const auto parse = [&](const TextChunk& chunk, RawChunk& result) {
+    const auto parser = parsers.Borrow();
+    result.count = 0;
+    ForEachLine(chunk, options.quarantine == nullptr, result.lines,
+                [&](std::string_view line, LineFault& fault) {
+                  if (result.count == result.rows.size()) result.rows.emplace_back();
+                  const bool good = parser->Parse(line, result.rows[result.count], fault);
+                  result.count += good ? 1 : 0;
+                  return good;
+                });
+  };
+  ForEachChunk<RawChunk>(chunker, options.threads, parse,
+                         [&](const TextChunk& chunk, RawChunk& result) {
+                           // Rows first: those before a bad line are handed out.
+                           own.rows += result.count;
+                           if (result.count > 0) take(std::span(result.rows).first(result.count));
+                           ledger.Take(chunk, result.lines);
+                         });
+  if (own.rows == 0) FailNoRows(path, own);
+  if (report != nullptr) *report = std::move(own);
+}
+
+std::vector<RawTransition> ReadRaw(const std::string& path, const ReadOptions& options,
+                                   ReadReport* report) {
+  std::vector<RawTransition> rows;
+  ReadRawChunks(
+      path, options,
+      [&](std::span<RawTransition> part) {
+        rows.insert(rows.end(), std::make_move_iterator(part.begin()),
+                    std::make_move_iterator(part.end()));
+      },
+      report);
+  return rows;
+}
+
+}  // namespace kernelx
