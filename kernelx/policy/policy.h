@@ -3,6 +3,7 @@
 //
 // A policy looks at the features of a task at a switch-in and answers with an action in [-1, 1]:
 // -1 boosts the task, +1 demotes it. The same object decides offline and live.
+// Not here: what an action does to a task (env, live), and how a policy is trained (train).
 #pragma once
 
 #include <cstdint>
@@ -29,8 +30,12 @@ struct ActionLaw {
 
   /// The action to deploy: the median.
   [[nodiscard]] double Median() const;
-  /// ln of the density at `action` on (-1, 1), tanh Jacobian included; -inf for a point.
+  /// ln of the density at `action`, tanh Jacobian included; -inf for a point and outside [-1, 1].
+  /// A tanh-Gaussian takes an action within 1e-12 of +-1 as that far from it, where its density is
+  /// still a number.
   [[nodiscard]] double LogDensity(double action) const;
+  /// Differential entropy on [-1, 1]; -inf for a point.
+  [[nodiscard]] double Entropy() const;
   /// Uses one `Rng::Normal` (kTanhGaussian), one uniform (kUniform) or nothing (kPoint).
   double Sample(Rng& rng) const;
 };
@@ -45,7 +50,9 @@ class Policy {
   /// naming each feature that is missing. Must be called before `Law`.
   virtual void Bind(std::span<const std::string> feature_names) = 0;
 
-  /// The law in the state `features` (as many values as `Bind` had names). Does not allocate.
+  /// The law in the state `features` (as many values as `Bind` had names). Does not allocate. Where
+  /// a feature it reads is no number (NaN, infinite, beyond any counter), the law is the point 0:
+  /// leave the task alone.
   [[nodiscard]] virtual ActionLaw Law(std::span<const double> features) const = 0;
 };
 

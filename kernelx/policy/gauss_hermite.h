@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: 2026 The kernelx authors
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+namespace kernelx {
+
+/// Gauss-Hermite quadrature for a standard normal: E[f(eps)] = sum of weight[i] f(node[i]), exact
+/// for polynomials up to degree 63. The rule is symmetric; this is its positive half.
+inline constexpr size_t kHermiteHalf = 16;
+inline constexpr std::array<double, kHermiteHalf> kHermiteNode = {
+    0.27554641923027584, 0.82728490377976516, 1.3809801992721442, 1.9380049059257174,
+    2.4998404151873954,  3.0681351690131216,  3.644781249880833,  4.2320211099954097,
+    4.8326046132444889,  5.4500332736234283,  6.0889643090769869, 6.7559308305407049,
+    7.4607557541215188,  8.2197287653822446,  9.0643992107024047, 10.077422674229465};
+inline constexpr std::array<double, kHermiteHalf> kHermiteWeight = {
+    0.21170556988047928,    0.1565389937575985,     0.085344808272080741,   0.034109847726092067,
+    0.0099034617023205929,  0.0020620510513078808,  0.00030255702581706285, 3.0559803060896336e-05,
+    2.0596221039534275e-06, 8.8812907131058903e-08, 2.3125184120742393e-09, 3.3475012398011962e-11,
+    2.3780648557778086e-13, 6.7552902236702037e-16, 5.2084495919609133e-19, 4.1246074890182835e-23};
+
+}  // namespace kernelx
