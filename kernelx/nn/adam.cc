@@ -5,29 +5,49 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernelx/nn/eigen.h"
+#include "kernelx/nn/packet.h"
 
 namespace kernelx {
 
 template <typename T>
 void Adam<T>::Step(std::span<T> parameters, std::span<const T> gradient, double learning_rate) {
-  using Array = Eigen::Array<T, Eigen::Dynamic, 1>;
-  const auto n = static_cast<Eigen::Index>(parameters.size());
-  Eigen::Map<Array> p(parameters.data(), n);
-  Eigen::Map<Array> m(first_.data(), n);
-  Eigen::Map<Array> v(second_.data(), n);
-  const Eigen::Map<const Array> g(gradient.data(), n);
-
+  namespace ei = packet::ei;
+  using packet::Load;
+  using packet::Set;
+  using packet::Store;
   ++steps_;
   const auto t = static_cast<double>(steps_);
-  const T b1 = static_cast<T>(options_.beta1);
-  const T b2 = static_cast<T>(options_.beta2);
-  const T step = static_cast<T>(learning_rate / (1.0 - std::pow(options_.beta1, t)));
-  const T unbias = static_cast<T>(1.0 / std::sqrt(1.0 - std::pow(options_.beta2, t)));
-  const T epsilon = static_cast<T>(options_.epsilon);
-  m = b1 * m + (T{1} - b1) * g;
-  v = b2 * v + (T{1} - b2) * g.square();
-  p -= step * m / (unbias * v.sqrt() + epsilon);
+  const auto b1 = Set(static_cast<T>(options_.beta1));
+  const auto b2 = Set(static_cast<T>(options_.beta2));
+  const auto c1 = Set(static_cast<T>(1.0 - options_.beta1));
+  const auto c2 = Set(static_cast<T>(1.0 - options_.beta2));
+  const auto rate = Set(static_cast<T>(learning_rate / (1.0 - std::pow(options_.beta1, t))));
+  const auto unbias = Set(static_cast<T>(1.0 / std::sqrt(1.0 - std::pow(options_.beta2, t))));
+  const auto epsilon = Set(static_cast<T>(options_.epsilon));
+  const auto step = [&](T* p, const T* gradient_at, T* m_at, T* v_at) {
+    const auto g = Load(gradient_at);
+    const auto m = ei::padd(ei::pmul(b1, Load(m_at)), ei::pmul(c1, g));
+    const auto v = ei::padd(ei::pmul(b2, Load(v_at)), ei::pmul(c2, ei::pmul(g, g)));
+    Store(m_at, m);
+    Store(v_at, v);
+    const auto scale = ei::padd(ei::pmul(unbias, ei::psqrt(v)), epsilon);
+    Store(p, ei::psub(Load(p), ei::pdiv(ei::pmul(rate, m), scale)));
+  };
+  // A padded tail, so that every element goes through the same instructions (Eigen's vector and
+  // scalar roots differ in the last digit).
+  constexpr size_t kLanes = packet::kLanes<T>;
+  const size_t whole = parameters.size() / kLanes * kLanes;
+  for (size_t i = 0; i < whole; i += kLanes) {
+    step(parameters.data() + i, gradient.data() + i, first_.data() + i, second_.data() + i);
+  }
+  if (whole == parameters.size()) return;
+  T tail[4][kLanes] = {};
+  const std::span<T> rest[] = {parameters.subspan(whole), std::span(first_).subspan(whole),
+                               std::span(second_).subspan(whole)};
+  for (size_t k = 0; k < 3; ++k) std::ranges::copy(rest[k], tail[k]);
+  std::ranges::copy(gradient.subspan(whole), tail[3]);
+  step(tail[0], tail[3], tail[1], tail[2]);
+  for (size_t k = 0; k < 3; ++k) std::copy_n(tail[k], rest[k].size(), rest[k].begin());
 }
 
 template <typename T>
