@@ -10,7 +10,12 @@ namespace kernelx::cli {
 
 void AddInspect(CLI::App& root);
 void AddConvert(CLI::App& root);
+void AddPreprocess(CLI::App& root);
+void AddRollout(CLI::App& root);
+void AddSimulate(CLI::App& root);
+void AddCheckEnv(CLI::App& root);
 
-inline constexpr void (*kVerbs[])(CLI::App&) = {AddInspect, AddConvert};
+inline constexpr void (*kVerbs[])(CLI::App&) = {AddInspect, AddConvert,  AddPreprocess,
+                                                AddRollout, AddSimulate, AddCheckEnv};
 
 }  // namespace kernelx::cli

@@ -24,6 +24,7 @@ class ParserPool {
     Loan(const Loan&) = delete;
     Loan& operator=(const Loan&) = delete;
     Parser* operator->() const { return parser_.get(); }
+    Parser& operator*() const { return *parser_; }
 
    private:
     ParserPool& pool_;

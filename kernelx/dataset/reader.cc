@@ -6,7 +6,6 @@
 #include <xxhash.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -15,8 +14,8 @@
 #include "kernelx/dataset/line_reader.h"
 #include "kernelx/dataset/parser_pool.h"
 #include "kernelx/dataset/row_parser.h"
+#include "kernelx/dataset/sidecar.h"
 #include "kernelx/ground/error.h"
-#include "kernelx/ground/file.h"
 
 namespace kernelx {
 namespace {
@@ -25,38 +24,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kSplits[] = {"train", "val", "test"};
 constexpr std::string_view kSuffixes[] = {".jsonl", ".jsonl.gz", ".jsonl.xz", ".jsonl.zst"};
-
-struct Sidecar {
-  std::string text;
-  ProcessedShape shape;
-};
-
-Sidecar ReadSidecar(const fs::path& folder) {
-  Sidecar sidecar;
-  const fs::path path = folder / "features.json";
-  if (!fs::exists(path)) {
-    sidecar.shape.feature_names = SeedFeatureNames();
-    return sidecar;
-  }
-  sidecar.text = ReadFile(path.string());
-  sidecar.shape.from_sidecar = true;
-  try {
-    sidecar.shape.feature_names =
-        nlohmann::json::parse(sidecar.text).at("feature_names").get<std::vector<std::string>>();
-  } catch (const nlohmann::json::exception& error) {
-    throw Error(ErrorCode::kBadInput,
-                fmt::format("{}: no list of feature names ({}); give an object whose "
-                            "`feature_names` is an array of strings, or remove the file",
-                            path.string(), error.what()));
-  }
-  if (sidecar.shape.feature_names.empty()) {
-    throw Error(ErrorCode::kBadInput, fmt::format("{}: `feature_names` is empty; name the features "
-                                                  "of a state in order",
-                                                  path.string()));
-  }
-  sidecar.shape.recovers_delta = CanRecoverDelta(sidecar.shape.feature_names);
-  return sidecar;
-}
 
 struct ProcessedChunk {
   ChunkLines lines;
@@ -166,7 +133,7 @@ Dataset LoadDataset(const std::string& path, const ReadOptions& options, ReadRep
   if (fs::is_directory(path)) {
     dataset = LoadFolder(path, options, own);
   } else {
-    dataset = LoadFile(path, ReadSidecar(fs::path(path).parent_path()), options, own);
+    dataset = LoadFile(path, ReadSidecar(fs::path(path).parent_path().string()), options, own);
   }
   if (dataset.empty()) FailNoRows(path, own);
   if (report != nullptr) *report = std::move(own);
