@@ -20,6 +20,11 @@ namespace {
 constexpr size_t kRowColumn = 0;  // counts rows; the logged rewards follow, one column a term
 constexpr size_t kPerTerm = 3;
 constexpr double kMeanWeightSigmas = 3.3;
+constexpr std::array<double, 3> kBandwidthScales = {1.0, 0.5, 2.0};
+constexpr std::array<size_t, 3> kByBandwidth = {1, 0, 2};  // their ascending order
+constexpr std::array<std::string_view, 4> kEstimatorNames = {"ips", "snips", "model", "dr"};
+constexpr std::array<std::string_view, 4> kVerdictWords = {"better", "worse", "not distinguishable",
+                                                           "not evaluable"};
 
 void CheckOptions(const EstimateOptions& options) {
   if (!(options.bandwidth > 0.0 && options.bandwidth <= 1.0)) {
@@ -80,14 +85,11 @@ Verdict VerdictOf(const Interval& diff) {
 }  // namespace
 
 std::string_view EstimatorName(Estimator estimator) {
-  static constexpr std::array<std::string_view, 4> kNames = {"ips", "snips", "model", "dr"};
-  return kNames[static_cast<size_t>(estimator)];
+  return kEstimatorNames[static_cast<size_t>(estimator)];
 }
 
 std::string_view VerdictWord(Verdict verdict) {
-  static constexpr std::array<std::string_view, 4> kWords = {
-      "better", "worse", "not distinguishable", "not evaluable"};
-  return kWords[static_cast<size_t>(verdict)];
+  return kVerdictWords[static_cast<size_t>(verdict)];
 }
 
 /// Lays out the columns of the bootstrap and fills them with the sums of each cluster.
@@ -124,11 +126,10 @@ class OffPolicyEstimator::Builder {
     for (size_t i = 0; i < draws_.rows() && !kernel; ++i) {
       kernel = UsesKernel(policy.laws[i], draws_.p_zero[i]);
     }
-    Variants variants(kernel ? 3 : 1);
-    constexpr std::array<double, 3> kScale = {1.0, 0.5, 2.0};
+    Variants variants(kernel ? kBandwidthScales.size() : 1);
     for (size_t v = 0; v < variants.size(); ++v) {
       const size_t terms = v == 0 ? draws_.rewards.size() : 1;
-      variants[v].bandwidth = kScale[v] * options_.bandwidth;
+      variants[v].bandwidth = kBandwidthScales[v] * options_.bandwidth;
       variants[v].weight = columns_;
       variants[v].first = columns_ + 1;
       columns_ += 1 + kPerTerm * terms;
@@ -245,7 +246,7 @@ PolicyEstimate OffPolicyEstimator::Summarise(const PolicyLaws& policy, const Log
                             .dr = bootstrap_.Estimate(RatioFor(main, Estimator::kDr, t))});
   }
   if (variants.size() > 1) {
-    for (const size_t v : {1, 0, 2}) {
+    for (const size_t v : kByBandwidth) {
       result.bandwidths.push_back(
           {.bandwidth = variants[v].bandwidth,
            .ess = variants[v].ess,
@@ -298,7 +299,7 @@ PairedDifference OffPolicyEstimator::Compare(size_t policy, size_t versus, Estim
   const bool kernel = variants_[policy].size() > 1 || (!logging && variants_[versus].size() > 1);
   if (kernel && term == 0) {
     const Variants& v = variants_[policy].size() > 1 ? variants_[policy] : variants_[versus];
-    for (const size_t i : {1, 0, 2}) {
+    for (const size_t i : kByBandwidth) {
       result.bandwidths.push_back({.bandwidth = v[i].bandwidth, .diff = difference(i)});
     }
   }

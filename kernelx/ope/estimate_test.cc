@@ -137,6 +137,7 @@ struct ToyRun {
 };
 
 constexpr double kTruth = -0.0664;
+constexpr size_t kRowRuns = 60;
 constexpr double kTrueGain = 0.3646;
 
 std::vector<ToyRun> ToyRuns(size_t count) {
@@ -166,25 +167,25 @@ std::vector<ToyRun> ToyRuns(size_t count) {
 
 class ToyTest : public testing::Test {
  protected:
-  static void SetUpTestSuite() { runs_ = new std::vector<ToyRun>(ToyRuns(250)); }
+  static void SetUpTestSuite() { toy_runs = new std::vector<ToyRun>(ToyRuns(250)); }
   static void TearDownTestSuite() {
-    delete runs_;
-    runs_ = nullptr;
+    delete toy_runs;
+    toy_runs = nullptr;
   }
   static double MeanOf(Interval ToyRun::*field) {
     double sum = 0.0;
-    for (const ToyRun& run : *runs_) sum += (run.*field).value;
-    return sum / static_cast<double>(runs_->size());
+    for (const ToyRun& run : *toy_runs) sum += (run.*field).value;
+    return sum / static_cast<double>(toy_runs->size());
   }
   static double Coverage(Interval ToyRun::*field, double truth) {
     double covered = 0.0;
-    for (const ToyRun& run : *runs_) covered += Covers(run.*field, truth) ? 1.0 : 0.0;
-    return covered / static_cast<double>(runs_->size());
+    for (const ToyRun& run : *toy_runs) covered += Covers(run.*field, truth) ? 1.0 : 0.0;
+    return covered / static_cast<double>(toy_runs->size());
   }
-  static std::vector<ToyRun>* runs_;
+  static std::vector<ToyRun>* toy_runs;
 };
 
-std::vector<ToyRun>* ToyTest::runs_ = nullptr;
+std::vector<ToyRun>* ToyTest::toy_runs = nullptr;
 
 TEST_F(ToyTest, EstimatesAreUnbiasedWhereTheyClaimIt) {
   EXPECT_NEAR(MeanOf(&ToyRun::ips), kTruth, 0.01);
@@ -208,9 +209,8 @@ TEST_F(ToyTest, IntervalsOverClustersCover) {
 
 // Why clusters: the same interval over single rows claims 95 % and covers about 40 %.
 TEST(OffPolicyEstimator, IntervalsOverRowsWouldNotCover) {
-  constexpr size_t kRuns = 60;
-  std::vector<int> covered(kRuns);
-  ParallelFor(kRuns, 0, [&](size_t begin, size_t end) {
+  std::vector<int> covered(kRowRuns);
+  ParallelFor(kRowRuns, 0, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       LoggedDraws draws = Toy(100 + i, 60, 50);
       const std::vector<PolicyLaws> policies = {Aimed(draws, 0.3)};
@@ -221,7 +221,7 @@ TEST(OffPolicyEstimator, IntervalsOverRowsWouldNotCover) {
       covered[i] = Covers(estimator.policies()[0].terms[0].dr, kTruth) ? 1 : 0;
     }
   });
-  EXPECT_LT(std::accumulate(covered.begin(), covered.end(), 0), static_cast<int>(0.7 * kRuns));
+  EXPECT_LT(std::accumulate(covered.begin(), covered.end(), 0), static_cast<int>(0.7 * kRowRuns));
 }
 
 TEST(OffPolicyEstimator, WrongPropensitiesShowInTheMeanWeight) {

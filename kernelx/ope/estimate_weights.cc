@@ -49,13 +49,13 @@ Quadrature GaussLegendre() {
 /// Adds the integral of density(x) * BasisAt(action(x)) over [low, high].
 template <typename Density, typename Action>
 void Integrate(double low, double high, Density&& density, Action&& action, ActionBasis& sum) {
-  static const Quadrature kRule = GaussLegendre();
+  static const Quadrature rule = GaussLegendre();
   if (!(high > low)) return;
   const double half = 0.5 * (high - low);
   const double middle = 0.5 * (high + low);
   for (int i = 0; i < kNodes; ++i) {
-    const double x = middle + half * kRule.node[i];
-    const double mass = half * kRule.weight[i] * density(x);
+    const double x = middle + half * rule.node[i];
+    const double mass = half * rule.weight[i] * density(x);
     const ActionBasis basis = BasisAt(action(x));
     for (size_t j = 0; j < kActionFunctions; ++j) sum[j] += mass * basis[j];
   }

@@ -13,6 +13,8 @@
 namespace kernelx {
 namespace {
 
+constexpr int kCells = 200000;  // of the midpoint rule
+
 using Kind = ActionLaw::Kind;
 
 const ActionLaw kZero = {.kind = Kind::kPoint, .center = 0.0};
@@ -72,7 +74,6 @@ TEST(ImportanceWeight, MeanUnderTheLotteryIsOne) {
   for (const double p_zero : {0.0, 0.15}) {
     for (const ActionLaw& law : laws) {
       double mean = p_zero > 0.0 ? p_zero * ImportanceWeight(law, 0.0, p_zero, 0.15) : 0.0;
-      constexpr int kCells = 200000;
       for (int i = 0; i < kCells; ++i) {
         const double action = -1.0 + (i + 0.5) * 2.0 / kCells;
         mean += ImportanceWeight(law, action, p_zero, 0.15) * (1.0 - p_zero) / kCells;

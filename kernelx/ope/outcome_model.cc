@@ -2,11 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "kernelx/ope/outcome_model.h"
 
-#if defined(__GNUC__) && !defined(__clang__)
-// False alarm of GCC 12 in its own AVX-512 header, reached through Eigen's reductions.
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <algorithm>
