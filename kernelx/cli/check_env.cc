@@ -74,7 +74,8 @@ void Print(const Certificate& certificate) {
   const Effect& placebo = certificate.placebo;
   fmt::print("  {:<12} {:>18} {:>8.3f} {:>8.3f}   {:>+10.3f} {:>+7.2f} ..{:>+6.2f}  {}\n",
              "wait before", "(placebo)", placebo.null95, placebo.data_p, placebo.data_effect,
-             placebo.data_low, placebo.data_high, certificate.placebo_ok ? "null, as it must" : "NOT NULL");
+             placebo.data_low, placebo.data_high,
+             certificate.placebo_ok ? "null, as it must" : "NOT NULL");
   if (certificate.groups.empty()) return;
   fmt::print("\nEffect on the wait by command (names are for judging only)\n");
   fmt::print("  {:<18} {:>8} {:>10} {:>12} {:>16}\n", "command", "rows", certificate.dynamics,
@@ -100,9 +101,10 @@ void Run(const Flags& flags) {
 
 void AddCheckEnv(CLI::App& root) {
   auto flags = std::make_shared<Flags>();
-  CLI::App& verb = AddVerb(root, "check-env", "the certificate: does the action move the outcome?",
-                           "  kernelx check-env --data data/sample/test.jsonl --dynamics replay\n"
-                           "  kernelx check-env --data data/sample/test.jsonl --json\n");
+  CLI::App& verb =
+      AddVerb(root, "check-env", "the certificate: does the action move the outcome?",
+              "  kernelx check-env --data data/sample/test.jsonl.zst --dynamics replay\n"
+              "  kernelx check-env --data data/sample/test.jsonl.zst --json\n");
   verb.add_option("--data", flags->data, "processed rows: a .jsonl file or a folder of splits")
       ->required();
   verb.add_option("--dynamics", flags->options.dynamics, "replay, nearest or nearest-state")

@@ -39,11 +39,9 @@ void Run(const Flags& flags) {
   for (const std::string& note : report.read.notes) fmt::print(stderr, "note: {}\n", note);
   if (flags.json) {
     const nlohmann::ordered_json out = {
-        {"rows", report.rows},   {"tasks", report.tasks},
-        {"bad", report.read.bad}, {"features", set.names()},
-        {"train", report.train}, {"val", report.validation},
-        {"test", report.test},   {"embargoed", report.embargoed},
-        {"chains", report.chains}};
+        {"rows", report.rows},     {"tasks", report.tasks},         {"bad", report.read.bad},
+        {"features", set.names()}, {"train", report.train},         {"val", report.validation},
+        {"test", report.test},     {"embargoed", report.embargoed}, {"chains", report.chains}};
     fmt::print("{}\n", out.dump());
     return;
   }
@@ -67,8 +65,7 @@ void AddPreprocess(CLI::App& root) {
                            "--features seed\n");
   verb.add_option("recordings", flags->recordings, "raw transitions: .jsonl, .gz, .xz or .zst")
       ->required();
-  verb.add_option("--out", flags->out, "folder for train, val, test and features.json")
-      ->required();
+  verb.add_option("--out", flags->out, "folder for train, val, test and features.json")->required();
   verb.add_option("--features", flags->features, "seed, extended or a JSON file")
       ->capture_default_str();
   verb.add_option("--quarantine", flags->quarantine, "set bad lines aside in this file and go on");

@@ -95,7 +95,8 @@ Json StepJson(const VectorEnv& env, size_t episode, double action) {
           {"truncated", env.truncated()[0] != 0}};
 }
 
-void PrintEpisode(const VectorEnv& env, size_t episode, double sum, const std::vector<double>& terms) {
+void PrintEpisode(const VectorEnv& env, size_t episode, double sum,
+                  const std::vector<double>& terms) {
   fmt::print("episode {:4}  row {:8}  steps {:3}  return {:+10.4f} ", episode,
              env.episode(0).origin, env.episode(0).timestep, sum);
   const auto names = env.scenario().reward().terms();
@@ -121,9 +122,10 @@ void Run(const Flags& flags) {
     if (!flags.json) PrintEpisode(env, episode, sum, terms);
   }
   if (scenario->dynamics().action_blind() && !flags.json) {
-    fmt::print("note: dynamics {} is blind to the action; these returns cannot tell what an action "
-               "does\n",
-               scenario->dynamics().name());
+    fmt::print(
+        "note: dynamics {} is blind to the action; these returns cannot tell what an action "
+        "does\n",
+        scenario->dynamics().name());
   }
 }
 
@@ -133,11 +135,12 @@ void AddRollout(CLI::App& root) {
   auto flags = std::make_shared<Flags>();
   CLI::App& verb = AddVerb(
       root, "rollout", "run episodes and print what happened",
-      "  kernelx rollout --data data/sample/test.jsonl --policy interactive --episodes 3\n"
-      "  kernelx rollout --data data/sample/test.jsonl --dynamics replay --order recorded "
+      "  kernelx rollout --data data/sample/test.jsonl.zst --policy interactive --episodes 3\n"
+      "  kernelx rollout --data data/sample/test.jsonl.zst --dynamics replay --order recorded "
       "--reward seed --start-index 0 --json\n");
   flags->scenario.AddTo(verb, "nearest");
-  verb.add_option("--start-index", flags->start_index, "row the episodes start at (default: drawn)");
+  verb.add_option("--start-index", flags->start_index,
+                  "row the episodes start at (default: drawn)");
   auto* actions = verb.add_option("--actions", flags->actions, "file of actions, one float a line");
   verb.add_option("--policy", flags->policy,
                   "none, random, heuristic, interactive, constant:X or a .safetensors file")

@@ -74,10 +74,10 @@ void Run(const ScenarioFlags& flags, bool json) {
 void AddSimulate(CLI::App& root) {
   auto flags = std::make_shared<ScenarioFlags>();
   auto json = std::make_shared<bool>(false);
-  CLI::App& verb =
-      AddVerb(root, "simulate", "next state for states given on stdin",
-              "  head -n1 data/sample/test.jsonl | kernelx simulate --data data/sample/test.jsonl "
-              "--dynamics nearest-state\n");
+  CLI::App& verb = AddVerb(root, "simulate", "next state for states given on stdin",
+                           "  zstdcat data/sample/test.jsonl.zst | head -n1 | kernelx simulate "
+                           "--data data/sample/test.jsonl.zst "
+                           "--dynamics nearest-state\n");
   flags->AddTo(verb, "nearest");
   verb.add_flag("--json", *json, "one JSON line an answer");
   verb.callback([flags, json] { Run(*flags, *json); });

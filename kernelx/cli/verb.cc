@@ -13,7 +13,7 @@ namespace {
 class TomlOrJson : public CLI::ConfigTOML {
  public:
   std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
-    if ((input >> std::ws).peek() != '{') return ConfigTOML::from_config(input);
+    if ((input >> std::ws).peek() != '{') return CLI::ConfigTOML::from_config(input);
     std::vector<CLI::ConfigItem> items;
     nlohmann::json object;
     try {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -115,7 +116,7 @@ std::vector<double> Permute(const Columns& columns,
 
 struct Slope {
   double value = 0.0;
-  double error = 0.0;  // standard error, clustered by task
+  double error = 0.0;  // standard error, clustered by task; NaN with one task
 };
 
 /// Least squares of y on the action over the entries in `chosen`.
@@ -136,14 +137,17 @@ Slope FitSlope(const Columns& columns, std::span<const double> action, std::span
   const double slope = cov / var;
   double meat = 0.0;
   double score = 0.0;
+  size_t tasks = 0;
   for (size_t j = 0; j < chosen.size(); ++j) {
     const uint32_t i = chosen[j];
     const double a = action[i] - mean_a;
     score += a * (y[i] - mean_y - slope * a);
     const bool last = j + 1 == chosen.size() || columns.task[chosen[j + 1]] != columns.task[i];
-    if (last) meat += score * score, score = 0.0;
+    if (last) meat += score * score, score = 0.0, ++tasks;
   }
-  return {slope, std::sqrt(meat) / var};
+  // One task has no spread between tasks to tell an error from.
+  const double unknown = std::numeric_limits<double>::quiet_NaN();
+  return {slope, tasks > 1 ? std::sqrt(meat) / var : unknown};
 }
 
 /// Mean change of each outcome per unit of action in a dynamics, over `rows`.

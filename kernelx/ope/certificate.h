@@ -17,8 +17,8 @@ namespace kernelx {
 
 struct CertificateOptions {
   std::string dynamics = "nearest";
-  int permutations = 200;  ///< of the logged actions, for the null distributions
-  int states = 400;        ///< recorded states at which the dynamics is asked
+  int permutations = 100;  ///< of the logged actions, for the null distributions
+  int states = 256;        ///< recorded states at which the dynamics is asked
   uint64_t seed = 0;
   unsigned threads = 0;
 };
@@ -31,7 +31,7 @@ struct Effect {
   double null95 = 0.0;       ///< 95 % quantile of |effect| when the logged actions are permuted
   double p = 1.0;            ///< share of permutations with at least this |effect|
   double data_effect = 0.0;  ///< in the recording: least-squares slope over the randomised rows
-  double data_low = 0.0;     ///< its 95 % interval, standard error clustered by task
+  double data_low = 0.0;     ///< its 95 % interval, clustered by task; NaN with one task
   double data_high = 0.0;
   double data_p = 1.0;  ///< by permutation
 };

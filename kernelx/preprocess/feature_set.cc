@@ -253,6 +253,7 @@ std::string FeatureSet::ToJson(const std::vector<double>& mean,
   root["format"] = "kernelx-features";
   root["version"] = 1;
   root["name"] = name_;
+  root["feature_names"] = names();
   root["features"] = Json::array();
   for (size_t i = 0; i < features_.size(); ++i) {
     const Feature& feature = features_[i];
