@@ -42,12 +42,16 @@ MlpPolicy::MlpPolicy(MlpPolicySpec spec, Mlp<float> net)
 }
 
 MlpPolicy::MlpPolicy(const MlpPolicy& other)
-    : spec_(other.spec_), net_(other.net_), columns_(other.columns_) {}
+    : spec_(other.spec_),
+      net_(other.net_),
+      columns_(other.columns_),
+      state_size_(other.state_size_) {}
 
 MlpPolicy& MlpPolicy::operator=(const MlpPolicy& other) {
   spec_ = other.spec_;
   net_ = other.net_;
   columns_ = other.columns_;
+  state_size_ = other.state_size_;
   return *this;
 }
 
@@ -82,6 +86,13 @@ void MlpPolicy::CheckSpec() {
 
 void MlpPolicy::Bind(std::span<const std::string> feature_names) {
   columns_ = FindFeatures(spec_.name, spec_.features, feature_names);
+  state_size_ = feature_names.size();
+}
+
+void MlpPolicy::SetNormaliser(std::vector<double> mean, std::vector<double> std) {
+  spec_.mean = std::move(mean);
+  spec_.std = std::move(std);
+  CheckSpec();
 }
 
 bool MlpPolicy::Encode(std::span<const double> features, std::span<float> inputs) const {

@@ -66,6 +66,11 @@ class MlpPolicy final : public Policy {
   /// ones `Bind` saw. Throws kBadInput naming the column of a value that is not finite.
   void FitNormaliser(std::span<const double> states, size_t state_size);
 
+  /// Sets mean and std as they are, one an input. Throws kUsage when they make no sense.
+  void SetNormaliser(std::vector<double> mean, std::vector<double> std);
+
+  /// Names `Bind` had; 0 before.
+  [[nodiscard]] size_t state_size() const { return state_size_; }
   [[nodiscard]] const MlpPolicySpec& spec() const { return spec_; }
   /// For what a trainer writes down: reward, hold, provenance, temperature. Inputs stay as they
   /// are.
@@ -86,6 +91,7 @@ class MlpPolicy final : public Policy {
   MlpPolicySpec spec_;
   Mlp<float> net_;
   std::vector<size_t> columns_;
+  size_t state_size_ = 0;
   mutable std::atomic<uint64_t> fallbacks_{0};
 };
 

@@ -71,11 +71,11 @@ TanhGaussianValue EntropyOf(const TanhGaussian& law) {
 TanhGaussianValue KullbackLeibler(const TanhGaussian& law, const TanhGaussian& reference) {
   const double precision = std::exp(-2.0 * reference.log_std);
   const double shift = law.mean - reference.mean;
-  const double variance = std::exp(2.0 * law.log_std);
-  return {
-      .value = reference.log_std - law.log_std + 0.5 * (variance + shift * shift) * precision - 0.5,
-      .d_mean = shift * precision,
-      .d_log_std = variance * precision - 1.0};
+  const double log_ratio = 2.0 * (law.log_std - reference.log_std);
+  const double excess = std::expm1(log_ratio);  // variance ratio - 1; exactly 0 for equal laws
+  return {.value = 0.5 * (shift * shift * precision + (excess - log_ratio)),
+          .d_mean = shift * precision,
+          .d_log_std = excess};
 }
 
 PolicyHead::PolicyHead(double o0, double o1) {
