@@ -119,12 +119,6 @@ size_t Mlp<T>::parameter_count() const {
 }
 
 template <typename T>
-void Mlp<T>::Modify(const std::function<void(std::span<T>)>& change) {
-  change(parameters_);
-  Refresh();
-}
-
-template <typename T>
 void Mlp<T>::Refresh() {
   using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
   using Strided = Eigen::OuterStride<>;

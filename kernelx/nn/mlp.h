@@ -58,7 +58,11 @@ class Mlp {
 
   [[nodiscard]] std::span<const T> parameters() const { return parameters_; }
   /// Changes the packed parameters by `change(span)` and refreshes what is derived from them.
-  void Modify(const std::function<void(std::span<T>)>& change);
+  template <typename Change>
+  void Modify(const Change& change) {
+    change(std::span<T>(parameters_));
+    Refresh();
+  }
 
   /// Layer `layer` of a packed vector as out x in row-major weights, and as biases.
   [[nodiscard]] std::vector<T> UnpackWeight(std::span<const T> packed, size_t layer) const;
