@@ -53,11 +53,12 @@ struct Header {
   uint32_t feature_count;
   uint32_t columns;  // `Column` bits
   uint64_t section_bytes[kSections];
+  uint64_t reserved;      // 0
   uint64_t payload_hash;  // XXH3-64 of all that follows the header
   uint64_t header_hash;   // XXH3-64 of the header before this field
 };
 static_assert(std::is_trivially_copyable_v<Header>);
-static_assert(sizeof(Header) == 56 + 8 * kSections + 16);
+static_assert(sizeof(Header) == 192 && sizeof(Header) % kAlignment == 0);
 static_assert(offsetof(Header, header_hash) == sizeof(Header) - 8);
 
 // The stored structs: a change of layout needs a new `kVersion`.
@@ -65,8 +66,6 @@ static_assert(std::is_trivially_copyable_v<Delta> && sizeof(Delta) == 48);
 static_assert(std::is_trivially_copyable_v<Behavior> && sizeof(Behavior) == 24);
 static_assert(std::is_trivially_copyable_v<Applied> && sizeof(Applied) == 24);
 static_assert(sizeof(bool) == 1 && sizeof(DrawMode) == 1);
-
-constexpr size_t kPayloadBegin = (sizeof(Header) + kAlignment - 1) / kAlignment * kAlignment;
 
 size_t Padded(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -101,7 +100,7 @@ std::shared_ptr<MappedFile> MapChecked(const std::string& path, Header& header) 
   if (!std::filesystem::is_regular_file(path)) return nullptr;
   const auto map = std::make_shared<MappedFile>(path);
   const std::string_view bytes = map->bytes();
-  if (bytes.size() < kPayloadBegin) return nullptr;
+  if (bytes.size() < sizeof(Header)) return nullptr;
   std::memcpy(&header, bytes.data(), sizeof header);
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.version != kVersion ||
       header.byte_order != kByteOrder ||
@@ -109,7 +108,7 @@ std::shared_ptr<MappedFile> MapChecked(const std::string& path, Header& header) 
       !SectionsFit(header)) {
     return nullptr;
   }
-  size_t end = kPayloadBegin;
+  size_t end = sizeof(Header);
   for (const uint64_t section : header.section_bytes) end += Padded(section);
   return end == bytes.size() ? map : nullptr;
 }
@@ -139,7 +138,7 @@ std::optional<Dataset> DatasetCache::Open(const std::string& source, const std::
   }
   const MappedFile original(source);
   if (original.bytes().size() != header.source_bytes) return std::nullopt;
-  const std::string_view payload = map->bytes().substr(kPayloadBegin);
+  const std::string_view payload = map->bytes().substr(sizeof(Header));
   bool same[2] = {false, false};
   ParallelFor(2, threads, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
@@ -232,9 +231,7 @@ bool DatasetCache::Write(const std::string& source, const Dataset& dataset, uint
       Hash({reinterpret_cast<const char*>(&header), offsetof(Header, header_hash)});
   try {
     AtomicFile file(PathFor(source));
-    std::string head(kPayloadBegin, '\0');
-    std::memcpy(head.data(), &header, sizeof header);
-    file.Write(head);
+    file.Write({reinterpret_cast<const char*>(&header), sizeof header});
     constexpr size_t kPiece = size_t{1} << 20;
     for (const std::string_view section : sections) {
       for (size_t at = 0; at < section.size(); at += kPiece) file.Write(section.substr(at, kPiece));

@@ -49,6 +49,7 @@ class Witness : public nlohmann::json_sax<json> {
   std::string bad_number;
   std::string bad_number_key;
   bool number_overflow = false;
+  bool too_deep = false;
   bool complete = false;  ///< a whole value had been read before the error
   size_t position = 0;    ///< bytes read up to the error
 
@@ -58,7 +59,7 @@ class Witness : public nlohmann::json_sax<json> {
     return true;
   }
   bool Open() {
-    ++depth_;
+    too_deep = ++depth_ > kMaxDepth || too_deep;
     return true;
   }
   bool Close() {
@@ -101,12 +102,12 @@ LineFault ExplainSyntax(std::string_view line, simdjson::error_code error) {
   if (error == simdjson::UTF8_ERROR) {
     return {BadKind::kNotUtf8, "the line is not UTF-8 (" + QuoteText(line) + ")"};
   }
-  if (error == simdjson::DEPTH_ERROR) {
+  Witness witness;
+  json::sax_parse(line, &witness);
+  if (witness.too_deep) {
     return {BadKind::kTooDeep,
             fmt::format("the line nests deeper than {} levels; a row needs three", kMaxDepth)};
   }
-  Witness witness;
-  json::sax_parse(line, &witness);
   if (!witness.bad_number.empty()) return NumberFault(witness.bad_number_key, witness.bad_number);
   const std::string_view word = WordAt(line, witness.position);
   if (witness.number_overflow) return NumberFault(witness.bad_number_key, word);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "kernelx/dataset/writer.h"
@@ -23,8 +24,13 @@ class TextWriter::Encoder {
   virtual ~Encoder() = default;
   virtual void Write(std::string_view text) { file_.Write(text); }
   virtual void Finish() {}
-  void Commit() {
+  void Stage() {
+    if (std::exchange(staged_, true)) return;
     Finish();
+    file_.Stage();
+  }
+  void Commit() {
+    Stage();
     file_.Commit();
   }
 
@@ -35,6 +41,9 @@ class TextWriter::Encoder {
   }
   AtomicFile file_;
   std::vector<char> output_ = std::vector<char>(size_t{256} << 10);
+
+ private:
+  bool staged_ = false;
 };
 
 namespace {
@@ -152,6 +161,7 @@ std::unique_ptr<TextWriter::Encoder> MakeEncoder(const std::string& path) {
 TextWriter::TextWriter(const std::string& path) : encoder_(MakeEncoder(path)) {}
 TextWriter::~TextWriter() = default;
 void TextWriter::Write(std::string_view text) { encoder_->Write(text); }
+void TextWriter::Stage() { encoder_->Stage(); }
 void TextWriter::Commit() { encoder_->Commit(); }
 
 }  // namespace kernelx

@@ -198,8 +198,13 @@ void ProcessedWriter::AppendText(std::string_view lines) {
   file_.Write(lines);
 }
 
+void ProcessedWriter::Stage() {
+  if (!buffer_.empty()) AppendText({});
+  file_.Stage();
+}
+
 void ProcessedWriter::Commit() {
-  AppendText({});
+  Stage();
   file_.Commit();
 }
 

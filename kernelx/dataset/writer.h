@@ -27,7 +27,9 @@ class TextWriter {
   TextWriter& operator=(const TextWriter&) = delete;
 
   void Write(std::string_view text);
-  /// Finishes the stream and lets the file appear.
+  /// Finishes the stream and brings it to the disk, still under a temporary name.
+  void Stage();
+  /// Stage, and let the file appear.
   void Commit();
 
   class Encoder;
@@ -53,6 +55,8 @@ class ProcessedWriter {
   void Append(const Row& row);
   /// Takes lines made by `FormatProcessed`.
   void AppendText(std::string_view lines);
+  /// See `TextWriter`.
+  void Stage();
   void Commit();
 
  private:
