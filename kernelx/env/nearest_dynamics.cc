@@ -18,6 +18,7 @@ namespace kernelx {
 namespace {
 
 constexpr size_t kBlock = 64;  // rows a vector loop handles at once
+constexpr size_t kMostFeatures = 256;
 constexpr float kFar = 1e30F;
 
 /// Weight of each column: from the sidecar, or for the seed's features 1 for what moves and is not
@@ -27,6 +28,12 @@ std::vector<double> MetricWeights(const Dataset& data) {
   if (!data.sidecar().empty()) {
     const FeatureSet set = FeatureSet::FromJson(data.sidecar(), "features.json");
     for (const Feature& feature : set.features()) weights.push_back(feature.metric_weight);
+    if (weights.size() != data.feature_count()) {
+      throw Error(ErrorCode::kBadInput,
+                  fmt::format("{}: features.json describes {} features, but a state has {}; "
+                              "preprocess the recording again",
+                              data.source(), weights.size(), data.feature_count()));
+    }
   }
   if (std::ranges::all_of(weights, [](double w) { return w == 0.0; })) {
     weights.assign(data.feature_count(), 1.0);
@@ -72,6 +79,11 @@ NearestDynamics::NearestDynamics(const DynamicsInputs& inputs)
   }
   stride_ = (rows_.size() + kBlock - 1) / kBlock * kBlock;
   const std::vector<double> weights = MetricWeights(dataset_);
+  if (weights.size() > kMostFeatures) {
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("{}: {} features; dynamics nearest takes at most {}", dataset_.source(),
+                            weights.size(), kMostFeatures));
+  }
   for (size_t column = 0; column < weights.size(); ++column) {
     if (weights[column] == 0.0) continue;
     double mean = 0.0;
@@ -109,7 +121,7 @@ NearestDynamics::NearestDynamics(const DynamicsInputs& inputs)
 }
 
 void NearestDynamics::StateDistances(const double* state, Scratch& scratch) const {
-  float query[256];
+  float query[kMostFeatures];
   for (size_t c = 0; c < columns_.size(); ++c) {
     query[c] = static_cast<float>((state[columns_[c]] - mean_[c]) * scale_[c]);
   }

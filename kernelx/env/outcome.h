@@ -22,11 +22,14 @@ enum class Order : uint8_t {
   kTask,      ///< the next transition of the same task
 };
 
-/// Consecutive rows under an order. For `kTask` a row follows another when pid and start time are
-/// equal and its timestamp is the other's next timestamp; where those are not recorded, when it is
-/// the pid's next row and its CPU counter and time go on. Anything else ends the trajectory.
+/// Consecutive rows under an order. For `kTask` a row follows another when it is the next of the
+/// same pid and start time and its timestamp is the other's next timestamp; where that is not
+/// recorded, when its state is the other's next state. Anything else ends the trajectory, and so
+/// does a row over which time or the CPU counter runs backwards: it joins two tasks of one pid.
 class Trajectories {
  public:
+  /// Throws kBadInput when outcomes under this order cannot be told from the dataset: order task
+  /// needs deltas, order recorded the seed's ten features.
   Trajectories(const Dataset& dataset, Order order);
 
   /// The row after `row`, or kNoRow at the end of a trajectory.
@@ -57,7 +60,8 @@ struct Outcome {
 
 /// The outcome of a decision at `row` that stands for `hold` events. Under `kTask` from exact
 /// integer deltas of the rows row, next(row), ...; fewer events when the trajectory ends. Under
-/// `kRecorded` only the two seed differences are meaningful, between `row` and `hold` rows on.
+/// `kRecorded` only the two seed differences are meaningful, between `row` and `hold` rows on (0
+/// with fewer than ten features). Time or CPU use that runs backwards counts as none.
 Outcome OutcomeAt(const Dataset& dataset, const Trajectories& trajectories, uint32_t row, int hold);
 
 }  // namespace kernelx

@@ -14,7 +14,18 @@ namespace {
 
 double FormatTerm(double action) { return action >= -1.0 && action <= 1.0 ? 1.0 : 0.0; }
 
-class SeedReward : public Reward {
+/// The loop of `FromActions` over a final class, whose `FromAction` the compiler can see into.
+template <typename Preset>
+void EachAction(const Preset& preset, size_t action_terms, size_t n, const double* actions,
+                const double* previous_actions, double* terms, size_t stride) {
+  for (size_t i = 0; i < n; ++i) {
+    double of_action[Reward::kMaxTerms];
+    preset.FromAction(actions[i], previous_actions[i], of_action);
+    for (size_t t = 0; t < action_terms; ++t) terms[t * stride + i] = of_action[t];
+  }
+}
+
+class SeedReward final : public Reward {
  public:
   explicit SeedReward(const RewardOptions& options) : options_(options) {}
 
@@ -34,12 +45,16 @@ class SeedReward : public Reward {
     terms[0] = -options_.gamma * std::abs(action - previous_action);
     terms[1] = FormatTerm(action);
   }
+  void FromActions(size_t n, const double* actions, const double* previous_actions, double* terms,
+                   size_t stride) const override {
+    EachAction(*this, 2, n, actions, previous_actions, terms, stride);
+  }
 
  private:
   RewardOptions options_;
 };
 
-class BalancedReward : public Reward {
+class BalancedReward final : public Reward {
  public:
   explicit BalancedReward(const RewardOptions& options) : options_(options) {}
 
@@ -61,6 +76,10 @@ class BalancedReward : public Reward {
     terms[1] = -options_.stability * std::abs(acts - previous_action);
     terms[2] = FormatTerm(action);
   }
+  void FromActions(size_t n, const double* actions, const double* previous_actions, double* terms,
+                   size_t stride) const override {
+    EachAction(*this, 3, n, actions, previous_actions, terms, stride);
+  }
 
  private:
   RewardOptions options_;
@@ -68,7 +87,20 @@ class BalancedReward : public Reward {
 
 }  // namespace
 
+void Reward::FromActions(size_t n, const double* actions, const double* previous_actions,
+                         double* terms, size_t stride) const {
+  EachAction(*this, this->terms().size() - outcome_terms(), n, actions, previous_actions, terms,
+             stride);
+}
+
 std::unique_ptr<Reward> MakeReward(std::string_view preset, const RewardOptions& options) {
+  for (const double weight : {options.alpha, options.beta, options.gamma, options.price,
+                              options.effort, options.stability}) {
+    if (!std::isfinite(weight)) {
+      throw Error(ErrorCode::kUsage,
+                  fmt::format("reward: a weight is {}; give a finite number", weight));
+    }
+  }
   if (preset == "seed") return std::make_unique<SeedReward>(options);
   if (preset == "balanced") return std::make_unique<BalancedReward>(options);
   throw Error(ErrorCode::kUsage,

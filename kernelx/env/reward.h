@@ -45,11 +45,14 @@ class Reward {
   virtual void FromOutcome(const Outcome& outcome, double* terms) const = 0;
   /// Writes the remaining terms: of the action and the task's previous one.
   virtual void FromAction(double action, double previous_action, double* terms) const = 0;
+  /// `FromAction` of n decisions: term t of decision i goes to terms[t * stride + i].
+  virtual void FromActions(size_t n, const double* actions, const double* previous_actions,
+                           double* terms, size_t stride) const;
 };
 
 /// `seed`: throughput, latency, stability, format exactly as the seed environment.
 /// `balanced`: bounded slowdown, price of the CPU share, effort, stability, format (docs/env.md).
-/// Throws kUsage naming the presets for any other name.
+/// Throws kUsage naming the presets for any other name, and for a weight that is not finite.
 std::unique_ptr<Reward> MakeReward(std::string_view preset, const RewardOptions& options = {});
 
 }  // namespace kernelx

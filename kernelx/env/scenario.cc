@@ -12,6 +12,8 @@
 namespace kernelx {
 namespace {
 
+constexpr size_t kSeedFeatures = 10;
+
 ScenarioOptions Complete(ScenarioOptions options) {
   if (options.max_steps < 1) {
     throw Error(ErrorCode::kUsage,
@@ -64,6 +66,12 @@ Scenario::Scenario(Dataset dataset, const ScenarioOptions& options)
                                                  .reward = *reward_,
                                                  .hold = options_.hold,
                                                  .threads = options_.threads})) {
+  if (options_.reward == "seed" && dataset_.feature_count() < kSeedFeatures) {
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("{}: reward seed reads the seed's ten features, but a state has only "
+                            "{}; preprocess with --features seed or extended",
+                            dataset_.source(), dataset_.feature_count()));
+  }
   const auto& names = dataset_.feature_names();
   const auto found = std::ranges::find(names, "previous_action");
   if (found != names.end()) previous_action_column_ = static_cast<int>(found - names.begin());

@@ -48,9 +48,8 @@ AtomicFile::AtomicFile(std::string path)
 }
 
 AtomicFile::~AtomicFile() {
-  if (fd_ < 0) return;
-  ::close(fd_);
-  ::unlink(temporary_.c_str());
+  if (fd_ >= 0) ::close(fd_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 void AtomicFile::Write(std::string_view bytes) {
@@ -73,15 +72,18 @@ void AtomicFile::Flush() {
   buffer_.clear();
 }
 
-void AtomicFile::Commit() {
+void AtomicFile::Stage() {
+  if (staged_) return;
   Flush();
   if (::fsync(fd_) != 0) Fail(path_, "write", errno);
-  const int closed = ::close(std::exchange(fd_, -1));
-  if (closed != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    const int error = errno;
-    ::unlink(temporary_.c_str());
-    Fail(path_, "write", error);
-  }
+  if (::close(std::exchange(fd_, -1)) != 0) Fail(path_, "write", errno);
+  staged_ = true;
+}
+
+void AtomicFile::Commit() {
+  Stage();
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) Fail(path_, "write", errno);
+  temporary_.clear();
   const int folder = ::open(FolderOf(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
     ::fsync(folder);  // Some file systems refuse; the rename itself has been done.

@@ -21,7 +21,10 @@ class AtomicFile {
 
   /// Appends; throws kFile when the disk is full (nothing of `path` is touched then).
   void Write(std::string_view bytes);
-  /// fsync, close, rename over `path`, fsync of the folder.
+  /// Brings every byte to the disk, so that `Commit` has only the name left to change: for several
+  /// files that must appear together, stage all before committing the first. Ends the writing.
+  void Stage();
+  /// Stage, rename over `path`, fsync of the folder.
   void Commit();
   [[nodiscard]] const std::string& path() const { return path_; }
 
@@ -31,6 +34,7 @@ class AtomicFile {
   std::string temporary_;
   std::string buffer_;
   int fd_ = -1;
+  bool staged_ = false;
 };
 
 /// `AtomicFile` in one call.

@@ -17,6 +17,7 @@
 #include "kernelx/env/dynamics.h"
 #include "kernelx/env/outcome.h"
 #include "kernelx/env/reward.h"
+#include "kernelx/ground/error.h"
 #include "kernelx/ground/parallel.h"
 #include "kernelx/ground/rng.h"
 
@@ -366,6 +367,12 @@ std::string_view VerdictName(CertificateVerdict verdict) {
 }
 
 Certificate CheckEnv(const Dataset& dataset, const CertificateOptions& options) {
+  constexpr int kFewest = 99;  // with fewer, p cannot come down to kAlpha
+  if (options.permutations < kFewest || options.states < 1) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("check-env: {} permutations at {} states; use at least {} and 1",
+                            options.permutations, options.states, kFewest));
+  }
   return Check(dataset, options).Run();
 }
 

@@ -32,6 +32,12 @@ std::vector<size_t> PolicyColumns(const Dataset& dataset) {
     for (size_t i = 0; i < set.size(); ++i) {
       if (set.features()[i].policy) columns.push_back(i);
     }
+    if (set.size() != dataset.feature_count()) {
+      throw Error(ErrorCode::kBadInput,
+                  fmt::format("{}: features.json describes {} features, but a state has {}; "
+                              "preprocess the recording again",
+                              dataset.source(), set.size(), dataset.feature_count()));
+    }
   }
   if (columns.empty()) {
     for (size_t i = 0; i < dataset.feature_count(); ++i) columns.push_back(i);
@@ -91,10 +97,16 @@ CollectedDraws CollectDraws(const Dataset& data, const Trajectories& trajectorie
     out.rows.push_back(row);
   }
   if (out.rows.empty()) {
-    throw Error(ErrorCode::kBadInput,
-                fmt::format("{}: no action was drawn at random, so logged outcomes cannot judge a "
-                            "policy; record with --explore",
-                            data.source()));
+    const bool none = out.group_draws + out.short_ones == 0;
+    throw Error(
+        ErrorCode::kBadInput,
+        fmt::format("{}: {}, so logged outcomes cannot judge a policy; record {}--explore",
+                    data.source(),
+                    none ? "no action was drawn at random"
+                         : fmt::format("of the drawn actions {} are of a whole group and {} stand "
+                                       "at the end of a task's recording",
+                                       out.group_draws, out.short_ones),
+                    none ? "with " : "longer with "));
   }
   return out;
 }

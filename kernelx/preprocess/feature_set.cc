@@ -8,6 +8,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <type_traits>
 #include <utility>
 
 #include "kernelx/dataset/transition.h"
@@ -18,6 +19,9 @@ namespace kernelx {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr double kMostWeight = 1e6;
+constexpr double kMostScale = 1e12;  // a counter times this, squared and summed, stays finite
 
 constexpr std::pair<FeatureKind, std::string_view> kKindNames[] = {
     {FeatureKind::kSlot, "slot"},
@@ -97,19 +101,23 @@ T Get(const Json& object, const char* key, const std::string& where) {
   if (!object.is_object() || !object.contains(key)) {
     Bad(where, fmt::format("key \"{}\" is missing; add it", key));
   }
+  const Json& value = object.at(key);
   try {
-    return object.at(key).get<T>();
+    if (std::is_same_v<T, double> && !value.is_number()) {
+      throw Json::type_error::create(302, "a number", &value);  // true would pass as 1
+    }
+    return value.get<T>();
   } catch (const Json::exception&) {
-    Bad(where, fmt::format("key \"{}\" has the wrong type ({}); see docs/format.md", key,
-                           object.at(key).dump()));
+    Bad(where,
+        fmt::format("key \"{}\" has the wrong type ({}); see docs/format.md", key, value.dump()));
   }
 }
 
-int CheckSlot(int slot, const std::string& where) {
-  if (slot < 0 || slot >= kRawFeatures) {
+int CheckSlot(double slot, const std::string& where) {
+  if (!(slot >= 0 && slot < kRawFeatures) || slot != std::floor(slot)) {
     Bad(where, fmt::format("slot {} does not exist; use 0 to {}", slot, kRawFeatures - 1));
   }
-  return slot;
+  return static_cast<int>(slot);
 }
 
 Feature ParseFeature(const Json& item, const std::string& where) {
@@ -122,7 +130,8 @@ Feature ParseFeature(const Json& item, const std::string& where) {
     if (name == kind) feature.kind = value, known = true;
   }
   if (!known) Bad(at, fmt::format("kind \"{}\" is unknown; use one of {}", kind, KindList()));
-  if (feature.kind == FeatureKind::kSlot) feature.slot = CheckSlot(Get<int>(item, "slot", at), at);
+  if (feature.kind == FeatureKind::kSlot)
+    feature.slot = CheckSlot(Get<double>(item, "slot", at), at);
   if (item.contains("transform")) {
     const auto transform = Get<std::string>(item, "transform", at);
     if (transform != "none" && transform != "symlog") {
@@ -134,26 +143,32 @@ Feature ParseFeature(const Json& item, const std::string& where) {
   if (item.contains("policy")) feature.policy = Get<bool>(item, "policy", at);
   if (item.contains("metric_weight"))
     feature.metric_weight = Get<double>(item, "metric_weight", at);
-  if (!(feature.metric_weight >= 0.0) || !std::isfinite(feature.scale)) {
-    Bad(at, "metric_weight must be at least 0 and scale finite");
+  if (!(feature.metric_weight >= 0.0 && feature.metric_weight <= kMostWeight)) {
+    Bad(at, fmt::format("metric_weight {} is out of range; use 0 to {}", feature.metric_weight,
+                        kMostWeight));
+  }
+  if (!(std::abs(feature.scale) <= kMostScale)) {
+    Bad(at, fmt::format("scale {} is out of range; use at most {}", feature.scale, kMostScale));
   }
   return feature;
 }
 
 /// The seed's configuration: index lists instead of objects.
 std::vector<Feature> ParseSeedConfiguration(const Json& root, const std::string& where) {
-  const auto active = Get<std::vector<int>>(root, "active_features", where);
-  const auto symlog = Get<std::vector<int>>(root, "symlog_features", where);
+  const auto active = Get<std::vector<double>>(root, "active_features", where);
+  const auto symlog = Get<std::vector<double>>(root, "symlog_features", where);
   const auto names = Get<std::vector<std::string>>(root, "feature_names", where);
   if (names.size() != active.size()) {
     Bad(where, fmt::format("{} feature_names for {} active_features; give one name each",
                            names.size(), active.size()));
   }
-  const std::set<int> logged(symlog.begin(), symlog.end());
+  std::set<int> logged;
+  for (const double slot : symlog) logged.insert(CheckSlot(slot, where));
   std::vector<Feature> features;
   for (size_t i = 0; i < active.size(); ++i) {
-    features.push_back(Slot(names[i], CheckSlot(active[i], where),
-                            logged.contains(active[i]) ? Transform::kSymlog : Transform::kNone));
+    const int slot = CheckSlot(active[i], where);
+    features.push_back(
+        Slot(names[i], slot, logged.contains(slot) ? Transform::kSymlog : Transform::kNone));
   }
   return features;
 }
@@ -219,7 +234,7 @@ FeatureSet FeatureSet::FromJson(std::string_view text, const std::string& where)
   if (root.is_object() && root.contains("active_features")) {
     features = ParseSeedConfiguration(root, where);
   } else {
-    for (const Json& item : Get<Json>(root, "features", where)) {
+    for (const Json& item : Get<Json::array_t>(root, "features", where)) {
       features.push_back(ParseFeature(item, where));
     }
   }

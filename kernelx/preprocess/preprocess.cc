@@ -224,6 +224,10 @@ PreprocessReport Preprocess(const std::vector<std::string>& recordings, const Fe
   if (report.train == 0) report.warnings.emplace_back("no training row: too short a recording");
   AtomicFile sidecar(folder + "/features.json");
   sidecar.Write(set.ToJson(moments.mean(), moments.sd()));
+  sidecar.Stage();
+  files.train.Stage();
+  files.validation.Stage();
+  files.test.Stage();
   sidecar.Commit();
   files.train.Commit();
   files.validation.Commit();
