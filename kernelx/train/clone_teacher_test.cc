@@ -34,7 +34,8 @@ TEST(CloneTeacher, LearnsARuleWithSteps) {
   const Lesson lesson = RuleLesson(20'000);
   MlpPolicy policy = ToyPolicy(4, 0.5);
   policy.FitNormaliser(lesson.states, 4);
-  const CloneReport report = CloneTeacher(policy, lesson.states, lesson.actions);
+  const CloneReport report = CloneTeacher(policy, lesson.states, lesson.actions,
+                                          {.min_steps = 500, .learning_rate_first = 5e-3});
   EXPECT_LE(report.error, 0.05);
   EXPECT_NEAR(static_cast<double>(report.held_out), 2000.0, 150.0);
   EXPECT_EQ(report.held_out + report.trained_on, 20'000U);

@@ -12,6 +12,19 @@
 namespace kernelx {
 namespace {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+class GrpoLearning : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (kSanitized) GTEST_SKIP() << "thousands of updates; GrpoTrainer's tests run the same code";
+  }
+};
+
 constexpr AdvantageScale kScales[] = {AdvantageScale::kNone, AdvantageScale::kEma,
                                       AdvantageScale::kBatch, AdvantageScale::kGroup};
 
@@ -21,7 +34,7 @@ MlpPolicy Trained(MlpPolicy policy, GroupEnv& env, GrpoOptions options) {
   return trainer.policy();
 }
 
-TEST(GrpoLearning, KlBanditHasItsClosedForm) {
+TEST_F(GrpoLearning, KlBanditHasItsClosedForm) {
   // max E[-(u - 0.8)^2] - 0.5 KL(N(m, s) || N(0, 0.7)): m = 1.6 / (2 + 0.5 / 0.49), and
   // s^2 = 0.5 / (2 + 0.5 / 0.49), in u = atanh(a).
   ToyBandit env;
@@ -85,7 +98,7 @@ GrpoOptions QuadraticOptions(uint64_t seed, AdvantageScale scale) {
   return options;
 }
 
-TEST(GrpoLearning, ContextualQuadraticIsFoundInEveryModeAndSeed) {
+TEST_F(GrpoLearning, ContextualQuadraticIsFoundInEveryModeAndSeed) {
   for (const AdvantageScale scale : kScales) {
     for (uint64_t seed = 1; seed <= (scale == AdvantageScale::kEma ? 5 : 1); ++seed) {
       ToyBandit env = Quadratic();
@@ -97,7 +110,7 @@ TEST(GrpoLearning, ContextualQuadraticIsFoundInEveryModeAndSeed) {
   }
 }
 
-TEST(GrpoLearning, CommonRandomNumbersTakeOutHeavyTails) {
+TEST_F(GrpoLearning, CommonRandomNumbersTakeOutHeavyTails) {
   const auto error = [](bool common) {
     ToyBandit env = Quadratic();
     env.luck = [](Rng& rng) {  // Student t with two degrees of freedom
@@ -139,7 +152,7 @@ double TailFlip(AdvantageScale scale, int draws, double clip = 1e9) {
   return mean;
 }
 
-TEST(GrpoLearning, GroupScaleOptimisesAVoteNotTheMean) {
+TEST_F(GrpoLearning, GroupScaleOptimisesAVoteNotTheMean) {
   EXPECT_LE(TailFlip(AdvantageScale::kNone, 1), -0.9);
   EXPECT_LE(TailFlip(AdvantageScale::kEma, 1), -0.9);
   EXPECT_LE(TailFlip(AdvantageScale::kGroup, 0), -0.9);
@@ -151,7 +164,7 @@ TEST(GrpoLearning, GroupScaleOptimisesAVoteNotTheMean) {
   EXPECT_LE(TailFlip(AdvantageScale::kEma, 0, 0.5), -0.9);
 }
 
-TEST(GrpoLearning, LongerHorizonsSeeWhatTheBanditCannot) {
+TEST_F(GrpoLearning, LongerHorizonsSeeWhatTheBanditCannot) {
   GrpoOptions options;
   options.states = 32;
   options.discount = 1.0;
@@ -172,7 +185,7 @@ TEST(GrpoLearning, LongerHorizonsSeeWhatTheBanditCannot) {
   EXPECT_NEAR(ToyRegulator::Gain(near, 0), 0.5, 0.05);
 }
 
-TEST(GrpoLearning, WhereTheActionDoesNothingThePolicyStays) {
+TEST_F(GrpoLearning, WhereTheActionDoesNothingThePolicyStays) {
   ToyBandit env = Quadratic();
   env.reward = [](std::span<const double> x, double, double luck) { return x[0] + luck; };
   env.luck = [](Rng& rng) { return 100.0 * rng.Normal(); };
