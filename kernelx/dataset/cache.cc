@@ -3,8 +3,11 @@
 #include "kernelx/dataset/cache.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <xxhash.h>
 
+#include <array>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -22,6 +25,7 @@ constexpr char kMagic[8] = {'K', 'X', 'C', 'A', 'C', 'H', 'E', '\n'};
 constexpr uint32_t kVersion = 1;
 constexpr uint32_t kByteOrder = 0x01020304;
 constexpr size_t kAlignment = 64;
+constexpr char kZeros[kAlignment] = {};
 
 /// Sections of the payload in file order; each begins at a multiple of `kAlignment`.
 enum Section {
@@ -71,6 +75,25 @@ size_t Padded(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAl
 
 uint64_t Hash(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
+using HashState = std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)>;
+HashState NewHash() {
+  HashState state(XXH3_createState(), &XXH3_freeState);
+  XXH3_64bits_reset(state.get());
+  return state;
+}
+
+/// The hash of a file, giving the mapped pages back as it goes: they do not count as memory in use.
+uint64_t HashMapped(const MappedFile& file) {
+  constexpr size_t kPiece = size_t{4} << 20;
+  const HashState state = NewHash();
+  for (size_t at = 0; at < file.bytes().size(); at += kPiece) {
+    const std::string_view piece = file.bytes().substr(at, kPiece);
+    XXH3_64bits_update(state.get(), piece.data(), piece.size());
+    ::madvise(const_cast<char*>(piece.data()), piece.size(), MADV_DONTNEED);
+  }
+  return XXH3_64bits_digest(state.get());
+}
+
 template <typename T>
 std::string_view Bytes(std::span<const T> values) {
   return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
@@ -114,13 +137,44 @@ std::shared_ptr<MappedFile> MapChecked(const std::string& path, Header& header) 
 }
 
 template <typename T>
-std::span<const T> View(std::string_view bytes) {
-  return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+void SetView(std::string_view bytes, std::span<const T>& view) {
+  view = {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
+
+using Sections = std::array<std::string_view, kSections>;
+
+void HashSections(const Sections& sections, Header& header) {
+  const HashState state = NewHash();
+  for (int i = 0; i < kSections; ++i) {
+    header.section_bytes[i] = sections[i].size();
+    XXH3_64bits_update(state.get(), sections[i].data(), sections[i].size());
+    XXH3_64bits_update(state.get(), kZeros, Padded(sections[i].size()) - sections[i].size());
+  }
+  header.payload_hash = XXH3_64bits_digest(state.get());
+  header.header_hash =
+      Hash({reinterpret_cast<const char*>(&header), offsetof(Header, header_hash)});
 }
 
 }  // namespace
 
 std::string HexDigest(uint64_t hash) { return fmt::format("{:016x}", hash); }
+
+template <typename AnyDataset, typename Visit>
+void DatasetCache::VisitColumns(AnyDataset& dataset, Visit&& visit) {
+  visit(kStates, dataset.states_);
+  visit(kNextStates, dataset.next_states_);
+  visit(kAction, dataset.action_);
+  visit(kReward, dataset.reward_);
+  visit(kTimestamp, dataset.timestamp_ns_);
+  visit(kNextTimestamp, dataset.next_timestamp_ns_);
+  visit(kStart, dataset.start_ns_);
+  visit(kDelta, dataset.delta_);
+  visit(kBehavior, dataset.behavior_);
+  visit(kApplied, dataset.applied_);
+  visit(kPid, dataset.pid_);
+  visit(kCpu, dataset.cpu_);
+  visit(kComm, dataset.comm_);
+}
 
 std::optional<Dataset> DatasetCache::Open(const std::string& source, const std::string& sidecar,
                                           const std::vector<std::string>& feature_names,
@@ -142,13 +196,13 @@ std::optional<Dataset> DatasetCache::Open(const std::string& source, const std::
   bool same[2] = {false, false};
   ParallelFor(2, threads, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
-      same[i] = i == 0 ? Hash(original.bytes()) == header.source_hash
+      same[i] = i == 0 ? HashMapped(original) == header.source_hash
                        : Hash(payload) == header.payload_hash;
     }
   });
   if (!same[0] || !same[1]) return std::nullopt;
 
-  std::string_view sections[kSections];
+  Sections sections;
   size_t at = 0;
   for (int i = 0; i < kSections; ++i) {
     sections[i] = payload.substr(at, header.section_bytes[i]);
@@ -162,19 +216,7 @@ std::optional<Dataset> DatasetCache::Open(const std::string& source, const std::
   dataset.sidecar_ = sidecar;
   dataset.source_ = source;
   dataset.digest_ = HexDigest(header.source_hash);
-  dataset.states_ = View<double>(sections[kStates]);
-  dataset.next_states_ = View<double>(sections[kNextStates]);
-  dataset.action_ = View<double>(sections[kAction]);
-  dataset.reward_ = View<double>(sections[kReward]);
-  dataset.timestamp_ns_ = View<uint64_t>(sections[kTimestamp]);
-  dataset.next_timestamp_ns_ = View<uint64_t>(sections[kNextTimestamp]);
-  dataset.start_ns_ = View<uint64_t>(sections[kStart]);
-  dataset.delta_ = View<Delta>(sections[kDelta]);
-  dataset.behavior_ = View<Behavior>(sections[kBehavior]);
-  dataset.applied_ = View<Applied>(sections[kApplied]);
-  dataset.pid_ = View<int32_t>(sections[kPid]);
-  dataset.cpu_ = View<int32_t>(sections[kCpu]);
-  dataset.comm_ = View<uint32_t>(sections[kComm]);
+  VisitColumns(dataset, [&](Section section, auto& column) { SetView(sections[section], column); });
   for (std::string_view names = sections[kCommNames]; !names.empty();) {
     const size_t end = names.find('\0');
     dataset.comm_names_.emplace_back(names.substr(0, end));
@@ -191,20 +233,9 @@ bool DatasetCache::Write(const std::string& source, const Dataset& dataset, uint
     if (name.find('\0') != std::string::npos) return false;
     names.append(name).push_back('\0');
   }
-  std::string_view sections[kSections];
-  sections[kStates] = Bytes(dataset.states_);
-  sections[kNextStates] = Bytes(dataset.next_states_);
-  sections[kAction] = Bytes(dataset.action_);
-  sections[kReward] = Bytes(dataset.reward_);
-  sections[kTimestamp] = Bytes(dataset.timestamp_ns_);
-  sections[kNextTimestamp] = Bytes(dataset.next_timestamp_ns_);
-  sections[kStart] = Bytes(dataset.start_ns_);
-  sections[kDelta] = Bytes(dataset.delta_);
-  sections[kBehavior] = Bytes(dataset.behavior_);
-  sections[kApplied] = Bytes(dataset.applied_);
-  sections[kPid] = Bytes(dataset.pid_);
-  sections[kCpu] = Bytes(dataset.cpu_);
-  sections[kComm] = Bytes(dataset.comm_);
+  Sections sections;
+  VisitColumns(dataset,
+               [&](Section section, const auto& column) { sections[section] = Bytes(column); });
   sections[kCommNames] = names;
 
   Header header{};
@@ -217,18 +248,7 @@ bool DatasetCache::Write(const std::string& source, const Dataset& dataset, uint
   header.rows = dataset.size_;
   header.feature_count = static_cast<uint32_t>(dataset.feature_count_);
   header.columns = dataset.columns_;
-  constexpr char kZeros[kAlignment] = {};
-  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
-                                                                       &XXH3_freeState);
-  XXH3_64bits_reset(state.get());
-  for (int i = 0; i < kSections; ++i) {
-    header.section_bytes[i] = sections[i].size();
-    XXH3_64bits_update(state.get(), sections[i].data(), sections[i].size());
-    XXH3_64bits_update(state.get(), kZeros, Padded(sections[i].size()) - sections[i].size());
-  }
-  header.payload_hash = XXH3_64bits_digest(state.get());
-  header.header_hash =
-      Hash({reinterpret_cast<const char*>(&header), offsetof(Header, header_hash)});
+  HashSections(sections, header);
   try {
     AtomicFile file(PathFor(source));
     file.Write({reinterpret_cast<const char*>(&header), sizeof header});

@@ -31,6 +31,11 @@ class DatasetCache {
   /// Atomic; returns false, leaving nothing behind, when it cannot be written.
   static bool Write(const std::string& source, const Dataset& dataset, uint64_t source_bytes,
                     uint64_t source_hash);
+
+ private:
+  /// Calls `visit(section, column)` for each column of a dataset.
+  template <typename AnyDataset, typename Visit>
+  static void VisitColumns(AnyDataset& dataset, Visit&& visit);
 };
 
 /// XXH3-64 as the 16 hex digits of `Dataset::digest`.

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "kernelx/dataset/byte_source.h"
@@ -63,6 +64,46 @@ class LineChunker {
   bool first_ = true;
   bool in_long_line_ = false;
   uint64_t bytes_ = 0;
+};
+
+/// Parsers on loan, so that a thread finds one with its memory in place. Thread-safe.
+template <typename Parser>
+class ParserPool {
+ public:
+  class Loan {
+   public:
+    Loan(ParserPool& pool, std::unique_ptr<Parser> parser)
+        : pool_(pool), parser_(std::move(parser)) {}
+    ~Loan() {
+      const std::lock_guard lock(pool_.mutex_);
+      pool_.idle_.push_back(std::move(parser_));
+    }
+    Loan(const Loan&) = delete;
+    Loan& operator=(const Loan&) = delete;
+    Parser* operator->() const { return parser_.get(); }
+    Parser& operator*() const { return *parser_; }
+
+   private:
+    ParserPool& pool_;
+    std::unique_ptr<Parser> parser_;
+  };
+
+  Loan Borrow() {
+    std::unique_ptr<Parser> parser;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        parser = std::move(idle_.back());
+        idle_.pop_back();
+      }
+    }
+    if (parser == nullptr) parser = std::make_unique<Parser>();
+    return Loan(*this, std::move(parser));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Parser>> idle_;
 };
 
 /// The machine behind `ForEachChunk`.

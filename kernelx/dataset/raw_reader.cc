@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "kernelx/dataset/line_reader.h"
-#include "kernelx/dataset/parser_pool.h"
 #include "kernelx/dataset/reader.h"
 #include "kernelx/dataset/row_parser.h"
 

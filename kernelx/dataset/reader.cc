@@ -12,7 +12,6 @@
 #include "kernelx/dataset/builder.h"
 #include "kernelx/dataset/cache.h"
 #include "kernelx/dataset/line_reader.h"
-#include "kernelx/dataset/parser_pool.h"
 #include "kernelx/dataset/row_parser.h"
 #include "kernelx/dataset/sidecar.h"
 #include "kernelx/ground/error.h"

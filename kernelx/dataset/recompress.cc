@@ -7,7 +7,6 @@
 #include <filesystem>
 
 #include "kernelx/dataset/line_reader.h"
-#include "kernelx/dataset/parser_pool.h"
 #include "kernelx/dataset/sidecar.h"
 #include "kernelx/dataset/writer.h"
 #include "kernelx/ground/error.h"
