@@ -26,15 +26,23 @@ class DecisionTable {
     return terms_.data() + size_t{row} * terms_per_row_;
   }
   /// The last row that a decision at `row` covers; its `next_state` is where the decision ends.
-  [[nodiscard]] uint32_t last(uint32_t row) const { return last_[row]; }
+  [[nodiscard]] uint32_t last(uint32_t row) const { return places_[row].last; }
   /// The row of the next decision, or kNoRow at the end of the trajectory.
-  [[nodiscard]] uint32_t next(uint32_t row) const { return next_[row]; }
+  [[nodiscard]] uint32_t next(uint32_t row) const { return places_[row].next; }
+  /// Asks for the cache lines of `row`, which will be read soon.
+  void Prefetch(uint32_t row) const {
+    __builtin_prefetch(terms(row), 0, 2);
+    __builtin_prefetch(&places_[row], 0, 2);
+  }
 
  private:
+  struct Place {
+    uint32_t last;
+    uint32_t next;
+  };
   size_t terms_per_row_;
   std::vector<double> terms_;
-  std::vector<uint32_t> last_;
-  std::vector<uint32_t> next_;
+  std::vector<Place> places_;
 };
 
 }  // namespace kernelx

@@ -43,8 +43,7 @@ std::vector<uint32_t> RandomisedRows(const Dataset& data) {
 DecisionTable::DecisionTable(const DynamicsInputs& inputs)
     : terms_per_row_(inputs.reward.outcome_terms()),
       terms_(inputs.dataset.size() * terms_per_row_),
-      last_(inputs.dataset.size()),
-      next_(inputs.dataset.size()) {
+      places_(inputs.dataset.size()) {
   const Trajectories& trajectories = inputs.trajectories;
   ParallelFor(inputs.dataset.size(), inputs.threads, [&](size_t begin, size_t end) {
     for (size_t row = begin; row < end; ++row) {
@@ -57,8 +56,7 @@ DecisionTable::DecisionTable(const DynamicsInputs& inputs)
         last = next;
         next = trajectories.next(next);
       }
-      last_[row] = last;
-      next_[row] = next;
+      places_[row] = {.last = last, .next = next};
     }
   });
 }

@@ -47,6 +47,9 @@ class Dynamics {
   /// True when an episode ends with the recorded trajectory it started on.
   [[nodiscard]] virtual bool follows_recording() const = 0;
   virtual void Advance(const AdvanceBatch& batch) const = 0;
+  /// A hint that an episode of up to `decisions` decisions begins at `row`: time to ask for the
+  /// memory it will read.
+  virtual void Expect(uint32_t /*row*/) const {}
   /// The next state after one event in any state (`feature_count` values). Throws kUsage where the
   /// dynamics only knows recorded rows.
   [[nodiscard]] virtual Simulated Simulate(std::span<const double> state, double action) const = 0;

@@ -19,6 +19,7 @@ class ReplayDynamics : public Dynamics {
   bool action_blind() const override { return true; }
   bool follows_recording() const override { return true; }
   void Advance(const AdvanceBatch& batch) const override;
+  void Expect(uint32_t row) const override;
   Simulated Simulate(std::span<const double> state, double action) const override;
 
  private:
@@ -28,7 +29,8 @@ class ReplayDynamics : public Dynamics {
 };
 
 /// The next state of the recorded row whose state is nearest (Euclidean, features as they are): the
-/// seed's `simulate`, exact where that took the best of 500 random rows.
+/// seed's `simulate`, exact where that took the best of 500 random rows. A feature
+/// `previous_action` does not count, lest the agent's own last action choose the neighbour.
 class NearestStateDynamics : public Dynamics {
  public:
   explicit NearestStateDynamics(const DynamicsInputs& inputs);
@@ -40,8 +42,11 @@ class NearestStateDynamics : public Dynamics {
   Simulated Simulate(std::span<const double> state, double action) const override;
 
  private:
+  [[nodiscard]] KnnIndex::Neighbour Nearest(const double* state) const;
+
   const Dataset& dataset_;
   std::shared_ptr<const DecisionTable> table_;
+  int ignored_;  // column of previous_action, or -1
   KnnIndex index_;
 };
 

@@ -21,10 +21,10 @@ enum class AutoReset : uint8_t {
   kSameStep,  ///< the step that ends it returns the first observation of the next one
 };
 
-/// Where an episode stands; copying one copies its luck. Small, value type.
+/// Where an episode stands. Small, value type.
 struct EpisodeState {
   enum class Status : uint8_t { kNotReset, kRunning, kTerminated, kTruncated };
-  uint64_t key = 0;       ///< random key of the episode
+  uint64_t key = 0;       ///< random key of the episode: its luck
   uint64_t episodes = 0;  ///< how many this slot has begun
   double previous_action = 0.0;
   uint32_t origin = kNoRow;  ///< the row it started at
@@ -40,7 +40,7 @@ class VectorEnv {
   VectorEnv(std::shared_ptr<const Scenario> scenario, size_t n, uint64_t seed,
             AutoReset auto_reset = AutoReset::kOff, unsigned threads = 1);
 
-  [[nodiscard]] size_t size() const { return episodes_.size(); }
+  [[nodiscard]] size_t size() const { return status_.size(); }
   [[nodiscard]] const Scenario& scenario() const { return *scenario_; }
 
   /// Begins a new episode in every slot.
@@ -48,6 +48,9 @@ class VectorEnv {
   /// Begins a new episode in slot i, at row `start` or at a random one. Throws kUsage for a row
   /// where none can start.
   void Reset(size_t i, std::optional<uint64_t> start = std::nullopt);
+  /// Begins the episode with this random key at this row: slots given equal keys share their luck,
+  /// which is how the clones of a GRPO group are made. `row` must be one of `Scenario::start`.
+  void ResetTo(size_t i, uint32_t row, uint64_t key);
   /// Restarts the seeds: slot i draws from seed + i again, from its first episode on.
   void Seed(uint64_t seed);
 
@@ -75,27 +78,39 @@ class VectorEnv {
   [[nodiscard]] std::span<const uint8_t> terminated() const { return terminated_; }
   /// max_steps decisions were taken.
   [[nodiscard]] std::span<const uint8_t> truncated() const { return truncated_; }
-  [[nodiscard]] const EpisodeState& episode(size_t i) const { return episodes_[i]; }
+  [[nodiscard]] EpisodeState episode(size_t i) const;
   /// Task, CPU and time the slot stands on: of its recorded row, else of where it started.
   [[nodiscard]] int32_t pid(size_t i) const;
   [[nodiscard]] int32_t cpu(size_t i) const;
 
  private:
   void CheckActions(std::span<const double> actions) const;
-  void StepRange(std::span<const double> actions, size_t begin, size_t end);
-  void Finish(size_t i, double action);
+  [[noreturn]] void RefuseActions(std::span<const double> actions) const;
+  void StepRange(const double* actions, size_t begin, size_t end);
+  void Decide(const double* actions, size_t begin, size_t end);
+  void Settle(const double* actions, size_t begin, size_t end);
+  void Mark(size_t begin, size_t end);
+  void ResetEnded(size_t begin, size_t end);
+  uint32_t Begin(size_t i, std::optional<uint64_t> start);
+  void Show(size_t i, uint32_t row, double* features);
 
   std::shared_ptr<const Scenario> scenario_;
   uint64_t seed_;
   AutoReset auto_reset_;
   unsigned threads_;
-  std::vector<EpisodeState> episodes_;
+  // The fields of `EpisodeState`, an array each.
+  std::vector<uint64_t> key_, begun_;
+  std::vector<double> previous_action_;
+  std::vector<uint32_t> origin_, row_;
+  std::vector<int32_t> timestep_;
+  std::vector<EpisodeState::Status> status_;
+  // A step writes features and rows beside the old ones, then swaps.
   std::vector<double> features_, next_features_;
+  std::vector<uint32_t> next_row_;
   std::vector<double> total_, terms_;
   std::vector<uint8_t> terminated_, truncated_;
   // Arrays of the batch handed to the dynamics.
   std::vector<double> clamped_, outcome_terms_;
-  std::vector<uint32_t> rows_, next_rows_;
   std::vector<uint64_t> noise_;
 };
 
