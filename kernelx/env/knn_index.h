@@ -20,6 +20,8 @@ class KnnIndex {
     double distance = 0.0;
   };
 
+  static constexpr size_t kMaxDimensions = 64;
+
   /// `points`: n x dimensions, row-major, finite; copied. n >= 1.
   KnnIndex(std::span<const double> points, size_t dimensions);
 
@@ -30,7 +32,6 @@ class KnnIndex {
 
  private:
   static constexpr size_t kLeaf = 16;
-  static constexpr size_t kMaxDimensions = 64;
 
   /// A node splits its points at `value` along `dimension`; leaves have no children.
   struct Node {

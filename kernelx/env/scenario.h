@@ -20,7 +20,7 @@ namespace kernelx {
 struct ScenarioOptions {
   std::string dynamics = "nearest";
   std::string reward = "balanced";
-  RewardOptions reward_options;
+  RewardOptions reward_options{};
   Order order = Order::kTask;
   /// Events that one decision stands; 0: 1 with reward `seed` or order recorded, else 5.
   int hold = 0;
