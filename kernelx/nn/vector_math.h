@@ -10,7 +10,7 @@
 
 namespace kernelx {
 
-/// x <- tanh(x). float: within 3e-7 of the true value, exactly +-1 beyond +-9; double: libm.
+/// x <- tanh(x). float: within 4e-7 of the true value, exactly +-1 beyond +-9; double: libm.
 void TanhInPlace(std::span<float> x);
 void TanhInPlace(std::span<double> x);
 

@@ -177,6 +177,10 @@ TEST(GrpoTrainer, StopsTheUpdateWhenThePolicyHasMovedFar) {
 TEST(GrpoTrainer, SchedulesRunFromFirstToLast) {
   GrpoOptions options;
   options.phases = {{.updates = 10, .horizon = 1}, {.updates = 11, .horizon = 5}};
+  options.learning_rate_first = 1e-3;
+  options.learning_rate_last = 1e-4;
+  options.kl_weight_first = 0.05;
+  options.kl_weight_last = 0.01;
   EXPECT_EQ(options.total_updates(), 21U);
   EXPECT_EQ(options.HorizonAt(9), 1U);
   EXPECT_EQ(options.HorizonAt(10), 5U);
