@@ -55,7 +55,7 @@ std::string Percent(uint64_t part, uint64_t whole) {
 
 /// A number in at most 10 columns: whole numbers as they are while they fit.
 std::string Short(double value) {
-  const std::string whole = fmt::format("{:.0f}", value);
+  std::string whole = fmt::format("{:.0f}", value);
   if (value == std::floor(value) && whole.size() <= 7) return whole;
   return fmt::format("{:.4g}", value);
 }
