@@ -30,12 +30,12 @@ int ExitCode(kernelx::ErrorCode code) {
 
 int main(int argc, char** argv) {
   CLI::App root(
-      "kernelx: turn Linux scheduler telemetry into a reinforcement-learning environment,\n"
-      "train a scheduling policy in it and judge it by what really happened.",
+      "kernelx: turn Linux scheduler telemetry into a reinforcement-learning\n"
+      "environment, train a scheduling policy in it, judge it by what really happened.",
       "kernelx");
   root.set_version_flag("--version", "kernelx " KERNELX_VERSION);
   root.require_subcommand(1);
-  root.get_formatter()->column_width(30);
+  root.formatter(kernelx::cli::HelpFormatter());
   for (const auto add : kernelx::cli::kVerbs) add(root);
   root.footer("Run 'kernelx VERB --help' for flags and examples.");
   try {

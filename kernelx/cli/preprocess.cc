@@ -59,10 +59,11 @@ void Run(const Flags& flags) {
 
 void AddPreprocess(CLI::App& root) {
   auto flags = std::make_shared<Flags>();
-  CLI::App& verb = AddVerb(root, "preprocess", "raw recordings into features, split by time",
-                           "  kernelx preprocess data/observational.jsonl.xz --out /tmp/kx-obs\n"
-                           "  kernelx preprocess data/observational.jsonl.xz --out /tmp/kx-seed "
-                           "--features seed\n");
+  CLI::App& verb =
+      AddVerb(root, "preprocess", "raw recordings into features, split by time",
+              "  kernelx preprocess data/observational.jsonl.xz --out /tmp/kx-obs\n"
+              "  kernelx preprocess data/observational.jsonl.xz --out /tmp/kx-seed \\\n"
+              "      --features seed\n");
   verb.add_option("recordings", flags->recordings, "raw transitions: .jsonl, .gz, .xz or .zst")
       ->required();
   verb.add_option("--out", flags->out, "folder for train, val, test and features.json")->required();

@@ -133,11 +133,12 @@ void Run(const Flags& flags) {
 
 void AddRollout(CLI::App& root) {
   auto flags = std::make_shared<Flags>();
-  CLI::App& verb = AddVerb(
-      root, "rollout", "run episodes and print what happened",
-      "  kernelx rollout --data data/sample/test.jsonl.zst --policy interactive --episodes 3\n"
-      "  kernelx rollout --data data/sample/test.jsonl.zst --dynamics replay --order recorded "
-      "--reward seed --start-index 0 --json\n");
+  CLI::App& verb =
+      AddVerb(root, "rollout", "run episodes and print what happened",
+              "  kernelx rollout --data data/sample/test.jsonl.zst --policy interactive \\\n"
+              "      --episodes 3\n"
+              "  kernelx rollout --data data/sample/test.jsonl.zst --dynamics replay \\\n"
+              "      --order recorded --reward seed --start-index 0 --json\n");
   flags->scenario.AddTo(verb, "nearest");
   verb.add_option("--start-index", flags->start_index,
                   "row the episodes start at (default: drawn)");

@@ -75,9 +75,11 @@ void AddSimulate(CLI::App& root) {
   auto flags = std::make_shared<ScenarioFlags>();
   auto json = std::make_shared<bool>(false);
   CLI::App& verb = AddVerb(root, "simulate", "next state for states given on stdin",
-                           "  zstdcat data/sample/test.jsonl.zst | head -n1 | kernelx simulate "
-                           "--data data/sample/test.jsonl.zst "
-                           "--dynamics nearest-state\n");
+                           "  zstdcat data/sample/test.jsonl.zst | head -n1 | \\\n"
+                           "      kernelx simulate --data data/sample/test.jsonl.zst\n"
+                           "  zstdcat data/sample/test.jsonl.zst | head -n9 | \\\n"
+                           "      kernelx simulate --data data/sample/test.jsonl.zst \\\n"
+                           "      --dynamics nearest-state --json\n");
   flags->AddTo(verb, "nearest");
   verb.add_flag("--json", *json, "one JSON line an answer");
   verb.callback([flags, json] { Run(*flags, *json); });

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <vector>
 
 namespace kernelx::cli {
@@ -33,7 +34,45 @@ class TomlOrJson : public CLI::ConfigTOML {
   }
 };
 
+constexpr size_t kHelpColumns = 80;
+
+/// `text` with line breaks where it would pass `width` columns.
+std::string Wrap(const std::string& text, size_t width) {
+  std::string wrapped;
+  size_t column = 0;
+  std::istringstream words(text);
+  for (std::string word; words >> word; column += word.size()) {
+    if (column > 0) {
+      const bool full = column + 1 + word.size() > width;
+      wrapped += full ? '\n' : ' ';
+      column = full ? 0 : column + 1;
+    }
+    wrapped += word;
+  }
+  return wrapped;
+}
+
+class WrappedHelp : public CLI::Formatter {
+ public:
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return Wrap(option->get_description(), kHelpColumns - get_column_width());
+  }
+  std::string make_subcommand(const CLI::App* verb) const override {
+    std::ostringstream out;
+    CLI::detail::format_help(out, verb->get_name(),
+                             Wrap(verb->get_description(), kHelpColumns - get_column_width()),
+                             get_column_width());
+    return out.str();
+  }
+};
+
 }  // namespace
+
+std::shared_ptr<CLI::FormatterBase> HelpFormatter() {
+  auto formatter = std::make_shared<WrappedHelp>();
+  formatter->column_width(30);
+  return formatter;
+}
 
 CLI::App& AddVerb(CLI::App& root, const std::string& name, const std::string& summary,
                   const std::string& examples) {

@@ -14,8 +14,12 @@ void AddPreprocess(CLI::App& root);
 void AddRollout(CLI::App& root);
 void AddSimulate(CLI::App& root);
 void AddCheckEnv(CLI::App& root);
+void AddTrain(CLI::App& root);
+void AddEvaluate(CLI::App& root);
+void AddDemo(CLI::App& root);
 
 inline constexpr void (*kVerbs[])(CLI::App&) = {AddInspect, AddConvert,  AddPreprocess,
-                                                AddRollout, AddSimulate, AddCheckEnv};
+                                                AddRollout, AddSimulate, AddCheckEnv,
+                                                AddTrain,   AddEvaluate, AddDemo};
 
 }  // namespace kernelx::cli

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 #include <utility>
 
 #include "kernelx/env/scenario.h"
@@ -17,11 +19,14 @@
 namespace kernelx {
 namespace {
 
-constexpr const char* kBaselines[] = {"none", "random", "heuristic", "best-constant"};
+constexpr const char* kBaselines[] = {"none", "random", "heuristic", "interactive",
+                                      "best-constant"};
 constexpr const char* kBestConstant = "best-constant";
 constexpr size_t kModelRows = 4096;
 constexpr size_t kProfileRows = 40000;
-constexpr double kLate = 0.8;  // the time split: rows after this share of the time
+constexpr double kLate = 0.8;  // the time split: draws after this share of them
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr Interval kUnknown{.value = kNaN, .lo = kNaN, .hi = kNaN};
 
 using Policies = std::vector<std::unique_ptr<Policy>>;
 
@@ -218,14 +223,16 @@ void JudgeByLog(const Dataset& data, const CollectedDraws& collected, const Rewa
       Pair(OffPolicyEstimator(in_force.draws, LawsAt(policies, data, in_force.rows), estimate),
            policies, {Estimator::kDr});
 
-  const auto [first, last] = std::ranges::minmax(data.timestamp_ns());
-  const auto cut = first + static_cast<uint64_t>(kLate * static_cast<double>(last - first));
   std::vector<size_t> late;
   std::vector<uint32_t> late_rows;
-  for (size_t i = 0; i < collected.rows.size(); ++i) {
-    if (data.timestamp_ns()[collected.rows[i]] < cut) continue;
-    late.push_back(i);
-    late_rows.push_back(collected.rows[i]);
+  std::vector<size_t> order(collected.rows.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, {},
+                           [&](size_t i) { return data.timestamp_ns()[collected.rows[i]]; });
+  for (size_t k = static_cast<size_t>(kLate * static_cast<double>(order.size())); k < order.size();
+       ++k) {
+    late.push_back(order[k]);
+    late_rows.push_back(collected.rows[order[k]]);
   }
   if (late.empty()) return;
   out.paired_late = Pair(OffPolicyEstimator(Subset(collected.draws, late),
@@ -251,7 +258,7 @@ void RefuseAll(const Policies& policies, const std::string& why, Evaluation& out
         out.paired.push_back({.policy = policy->name(),
                               .versus = baseline,
                               .estimator = std::string(EstimatorName(kind)),
-                              .diff = {},
+                              .diff = kUnknown,
                               .ess = 0.0,
                               .evaluable = false,
                               .why = why,

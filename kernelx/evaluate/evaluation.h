@@ -89,8 +89,8 @@ struct Evaluation {
   std::vector<PolicyScore> policies;
   std::vector<PairedRow> paired;           ///< all rows of the recording
   std::vector<PairedRow> paired_in_force;  ///< dr, draws in force only (as treated)
-  std::vector<PairedRow> paired_late;      ///< dr, the last fifth of the time only
-  std::string not_evaluable;               ///< why logged outcomes cannot judge; else empty
+  std::vector<PairedRow> paired_late;  ///< dr, the last fifth of the draws only (the time split)
+  std::string not_evaluable;           ///< why logged outcomes cannot judge; else empty
 };
 
 /// Judges `candidates` and the baselines none, random, heuristic, interactive, best-constant. Where

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "kernelx/policy/rules.h"
+
 namespace kernelx {
 namespace {
 
@@ -56,8 +58,8 @@ class Kinds {
 
   [[nodiscard]] size_t Of(std::span<const double> state) const {
     const auto at = [&](int column) { return state[static_cast<size_t>(column)]; };
-    if (at(cpu_) > std::log1p(50e3)) return 1;
-    if (at(timer_) > 0.5 || at(irregularity_) < 0.5) return 0;
+    if (at(cpu_) > std::log1p(kHogAboveUs)) return 1;
+    if (at(timer_) > kTimerWokenAbove || at(irregularity_) < kRegularBelow) return 0;
     if (at(irq_) > at(task_) && at(irq_) > 0.25) return 2;
     if (at(task_) > 0.25) return 3;
     return 4;

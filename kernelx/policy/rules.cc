@@ -10,13 +10,10 @@
 namespace kernelx {
 namespace {
 
-// Features of the interactive rule, and where it draws its lines.
+// Features of the interactive rule.
 constexpr const char* kWakeIrregularity = "wake_irregularity";  // EMA of |change of ln interval|
 constexpr const char* kTimerShare = "timer_share";              // EMA of the share woken by timer
 constexpr const char* kCpuSinceSleep = "cpu_since_sleep";       // ln(1 + us)
-constexpr double kRegularBelow = 0.35;
-constexpr double kTimerWokenAbove = 0.5;
-constexpr double kHogAboveUs = 50'000.0;
 
 double Heuristic(std::span<const double> inputs) {
   const double wait_us = inputs[0];

@@ -12,6 +12,12 @@
 
 namespace kernelx {
 
+// Where the interactive rule draws its lines, between the kinds of task that an evaluation tells
+// apart as well.
+inline constexpr double kRegularBelow = 0.35;    ///< wake_irregularity of a regular task
+inline constexpr double kTimerWokenAbove = 0.5;  ///< timer_share of a timer-woken one
+inline constexpr double kHogAboveUs = 50'000.0;  ///< CPU since the last sleep of a hog
+
 /// The same law in every state; reads no feature.
 class FixedPolicy final : public Policy {
  public:

@@ -206,7 +206,9 @@ const FeatureSet& FeatureSet::Extended() {
              SeenSlot("util", kSlotUtilAvg, 1.0 / 1024, 1.0, Transform::kNone),
              SeenSlot("runnable_avg", kSlotRunnableAvg, 1.0, 0.5),
              SeenSlot("runnable", kSlotRunnable, 1.0, 1.0),
-             History(FeatureKind::kFamilyLoad, 0.5),
+             // Not for policies: one load's families do not tell what another's mean. A policy
+             // trained where crowds are processes took a crowd of threads for something else.
+             Feature{.name = "family_load", .kind = FeatureKind::kFamilyLoad},
              History(FeatureKind::kPreviousAction, 1.0),
          }) {
       features.push_back(feature);

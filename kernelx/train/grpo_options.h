@@ -38,11 +38,11 @@ struct GrpoOptions {
   /// Baseline from the other members only: centred rewards times G / (G - 1). Not with kGroup.
   bool leave_one_out = true;
 
-  int epochs = 2;                 ///< gradient steps an update
-  double clip_low = 0.2;          ///< the ratio counts within 1 - clip_low ..
-  double clip_high = 0.28;        ///< .. 1 + clip_high
-  double kl_weight_first = 0.05;  ///< of KL(policy || reference), linear over the run
-  double kl_weight_last = 0.01;
+  int epochs = 2;                ///< gradient steps an update
+  double clip_low = 0.2;         ///< the ratio counts within 1 - clip_low ..
+  double clip_high = 0.28;       ///< .. 1 + clip_high
+  double kl_weight_first = 0.1;  ///< of KL(policy || reference), linear over the run
+  double kl_weight_last = 0.1;
   double entropy_weight = 0.003;  ///< of the squashed law's entropy
   double kl_stop = 0.02;          ///< no further epoch when KL(old || new) exceeds this
   double gradient_clip = 0.5;
