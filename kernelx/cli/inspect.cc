@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "kernelx/cli/inspect_policy.h"
 #include "kernelx/cli/verb.h"
 #include "kernelx/cli/verbs.h"
 #include "kernelx/dataset/audit.h"
@@ -236,6 +237,15 @@ void Inspect(const InspectFlags& flags) {
                             .quarantine = quarantine ? &*quarantine : nullptr};
   Json all = Json::array();
   for (const auto& file : flags.files) {
+    if (IsPolicy(file) || IsRun(file)) {
+      const Json json = IsPolicy(file) ? InspectPolicy(file) : InspectRun(file);
+      if (flags.json) {
+        all.push_back(json);
+      } else {
+        PrintInspected(json);
+      }
+      continue;
+    }
     const Audit audit = AuditFile(file, options);
     if (flags.json) {
       all.push_back(AuditJson(audit));
@@ -252,11 +262,11 @@ void Inspect(const InspectFlags& flags) {
 
 void AddInspect(CLI::App& root) {
   const auto flags = std::make_shared<InspectFlags>();
-  CLI::App& verb =
-      AddVerb(root, "inspect", "what a recording or dataset holds, with an audit of each feature",
-              "  kernelx inspect data/observational.jsonl.xz\n"
-              "  kernelx inspect data/observational.jsonl.xz --json\n");
-  verb.add_option("files", flags->files, "raw or processed files, or folders of processed ones")
+  CLI::App& verb = AddVerb(root, "inspect", "what a recording, dataset, policy or run holds",
+                           "  kernelx inspect data/observational.jsonl.xz\n"
+                           "  kernelx inspect data/observational.jsonl.xz --json\n");
+  verb.add_option("files", flags->files,
+                  "raw or processed files, folders of splits, policies, run folders")
       ->required()
       ->type_name("FILE");
   verb.add_flag("--json", flags->json, "one object; for several files an array of them");
