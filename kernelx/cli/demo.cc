@@ -4,6 +4,7 @@
 // The main job, end to end: train on one bundled recording, judge on another.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -56,21 +57,35 @@ void PrepareFeatures(const std::string& recording, const std::string& folder, un
 }
 
 std::string Describe(const PairedRow& row) {
-  return fmt::format("{}: {:+.3f} [{:+.3f}, {:+.3f}] ({})", row.versus, row.diff.value, row.diff.lo,
-                     row.diff.hi, row.estimator);
+  return fmt::format("{:+.3f} [{:+.3f}, {:+.3f}] ({})", row.diff.value, row.diff.lo, row.diff.hi,
+                     row.estimator);
 }
 
-/// What the comparison supports, in words; everything else goes to `not_shown`.
+/// What the comparison supports, in words; everything else goes to `not_shown`. Better than a
+/// baseline is what every estimator on logged outcomes says.
 void Conclude(const Evaluation& evaluation, const std::string& policy, ReportInputs& report) {
+  std::vector<std::string> baselines;
   for (const PairedRow& row : evaluation.paired) {
-    if (row.policy != policy || row.estimator == "model") continue;
-    const std::string text = Describe(row);
-    if (row.evaluable && row.diff.lo > 0.0) {
-      report.shown.push_back("On a load it never saw, by logged outcomes, better than " + text);
-    } else if (!row.evaluable) {
-      report.not_shown.push_back("Cannot be judged against " + text + ": " + row.why);
+    if (row.policy == policy && std::ranges::find(baselines, row.versus) == baselines.end()) {
+      baselines.push_back(row.versus);
+    }
+  }
+  for (const std::string& versus : baselines) {
+    bool better = true;
+    std::string figures, why;
+    for (const PairedRow& row : evaluation.paired) {
+      if (row.policy != policy || row.versus != versus || row.estimator == "model") continue;
+      better = better && row.evaluable && row.diff.lo > 0.0;
+      if (!row.evaluable) why = row.why;
+      figures += (figures.empty() ? "" : ", ") + Describe(row);
+    }
+    if (better) {
+      report.shown.push_back(
+          fmt::format("Better than {} on a load it never saw: {}", versus, figures));
+    } else if (!why.empty()) {
+      report.not_shown.push_back(fmt::format("Cannot be judged against {}: {}", versus, why));
     } else {
-      report.not_shown.push_back("Not shown to be better than " + text);
+      report.not_shown.push_back(fmt::format("Not clearly better than {}: {}", versus, figures));
     }
   }
   report.not_shown.emplace_back(
