@@ -19,6 +19,7 @@
 #include "kernelx/cli/verbs.h"
 #include "kernelx/evaluate/evaluation.h"
 #include "kernelx/evaluate/report.h"
+#include "kernelx/evaluate/text_table.h"
 #include "kernelx/ground/error.h"
 #include "kernelx/ground/file.h"
 #include "kernelx/preprocess/preprocess.h"
@@ -155,9 +156,11 @@ void Run(const Flags& flags) {
 
   Say(5, "what was shown, and what was not");
   fmt::print("\nShown:\n");
-  for (const std::string& line : report.shown) fmt::print("  + {}\n", line);
+  for (const std::string& line : report.shown) fmt::print("  +{}", Wrap(line, "    ").substr(3));
   fmt::print("Not shown:\n");
-  for (const std::string& line : report.not_shown) fmt::print("  - {}\n", line);
+  for (const std::string& line : report.not_shown) {
+    fmt::print("  -{}", Wrap(line, "    ").substr(3));
+  }
   const auto seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun);
   fmt::print("\nOpen {}/report.html. Took {:.0f} s.\n", flags.out, seconds.count());
 }
