@@ -118,8 +118,8 @@ RunResult TrainWithProgress(const TrainingData& data, const RunOptions& options)
 void AddTrain(CLI::App& root) {
   auto flags = std::make_shared<Flags>();
   CLI::App& verb = AddVerb(root, "train", "train a Strategist by GRPO",
-                           "  kernelx train --data data/sample/test.jsonl.zst --out /tmp/kx-run "
-                           "--iterations 5\n");
+                           "  kernelx train --data data/sample/test.jsonl.zst \\\n"
+                           "      --out /tmp/kx-run --iterations 5\n");
   RunOptions& run = flags->run;
   verb.add_option("--data", flags->data, "folder of processed splits, or one file")->required();
   verb.add_option("--out", run.out, "run folder")->required();

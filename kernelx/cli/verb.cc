@@ -34,6 +34,25 @@ class TomlOrJson : public CLI::ConfigTOML {
   }
 };
 
+/// Gives the verb's options what the file says, but for those that the command line has given.
+/// CLI11 reads a configuration for the whole program only, not for a verb.
+void ApplyConfig(const std::string& path, CLI::App& verb) {
+  TomlOrJson format;
+  for (const CLI::ConfigItem& item : format.from_file(path)) {
+    CLI::Option* option = verb.get_option_no_throw("--" + item.name);
+    if (option == nullptr) option = verb.get_option_no_throw(item.name);
+    const bool known = option != nullptr && option->get_configurable() && item.parents.empty() &&
+                       item.name != "config";
+    if (!known) throw CLI::ConfigError::Extras(item.fullname());
+    if (!option->empty()) continue;
+    if (option->get_expected_min() == 0) {
+      option->add_result(option->get_flag_value(item.name, format.to_flag(item)));
+    } else {
+      option->add_result(item.inputs);
+    }
+  }
+}
+
 constexpr size_t kHelpColumns = 80;
 
 /// `text` with line breaks where it would pass `width` columns.
@@ -77,9 +96,10 @@ std::shared_ptr<CLI::FormatterBase> HelpFormatter() {
 CLI::App& AddVerb(CLI::App& root, const std::string& name, const std::string& summary,
                   const std::string& examples) {
   CLI::App& verb = *root.add_subcommand(name, summary);
-  verb.set_config("--config", "", "read flags from a TOML or JSON file");
-  verb.config_formatter(std::make_shared<TomlOrJson>());
-  verb.allow_config_extras(CLI::config_extras_mode::error);
+  verb.add_option_function<std::string>(
+          "--config", [&verb](const std::string& path) { ApplyConfig(path, verb); },
+          "read flags from a TOML or JSON file; those of the command line come first")
+      ->type_name("FILE");
   verb.footer("EXAMPLES\n" + examples);
   return verb;
 }

@@ -101,7 +101,9 @@ uint32_t VectorEnv::Begin(size_t i, std::optional<uint64_t> start) {
 void VectorEnv::Show(size_t i, uint32_t row, double* features) {
   const auto state = scenario_->dataset().state(row);
   CopyRow(state.data(), features + i * state.size(), state.size());
-  const int column = scenario_->previous_action_column();
+  // The seed's episodes begin with 0; others with the action that stood when the event came.
+  const int column =
+      scenario_->options().order == Order::kTask ? scenario_->previous_action_column() : -1;
   previous_action_[i] = column >= 0 ? state[static_cast<size_t>(column)] : 0.0;
 }
 

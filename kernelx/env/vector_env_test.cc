@@ -231,6 +231,23 @@ TEST(VectorEnv, ResetClearsTheFlagsOfTheEpisodeBefore) {
   EXPECT_EQ(env.episode(0).previous_action, 0.0);
 }
 
+TEST(VectorEnv, ThePreviousActionIsTheStandingOneAndTheSeedsZero) {
+  const auto column = static_cast<size_t>(FeatureSet::Extended().Find("previous_action"));
+  uint32_t row = 0;  // one with a standing action and events to come
+  const auto task = MakeScenario(Sample(), {.dynamics = "replay", .hold = 1});
+  while (Sample().state(row)[column] == 0.0 || task->trajectories().remaining(row) < 2) ++row;
+  VectorEnv env(task, 1, 0);
+  env.Reset(0, row);
+  EXPECT_EQ(env.episode(0).previous_action, Sample().state(row)[column]);
+  const auto recorded =
+      MakeScenario(Sample(), {.dynamics = "replay", .reward = "seed", .order = Order::kRecorded});
+  VectorEnv seed(recorded, 1, 0);
+  seed.Reset(0, row);
+  EXPECT_EQ(seed.episode(0).previous_action, 0.0);
+  StepOne(seed, 0.4);
+  EXPECT_EQ(TermOf(seed, "stability"), -0.2);
+}
+
 TEST(VectorEnv, AWrongStartLeavesTheEpisodeAlone) {
   VectorEnv env(Replay(OneTask(7), 5, 3), 1, 0);
   env.Reset(0, 1);
