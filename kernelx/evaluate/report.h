@@ -17,14 +17,14 @@ namespace kernelx {
 /// One update of training. What was not measured is NaN.
 struct TrainingPoint {
   size_t update = 0;
-  double reward = 0.0;  ///< mean over the batch, in the training dynamics
-  double reward_std = 0.0;
+  double reward = 0.0;      ///< mean over the batch, in the training dynamics
+  double reward_std = 0.0;  ///< within a group
   double kl = 0.0;
   double entropy = 0.0;
   double clip_fraction = 0.0;
   double grad_norm = 0.0;
   double learning_rate = 0.0;
-  double validation = 0.0;  ///< score on held-out data; NaN at updates without a validation
+  double validation = 0.0;  ///< gain over doing nothing, at held-out states, by the dynamics
 };
 
 struct ReportInputs {

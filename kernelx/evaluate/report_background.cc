@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -77,8 +79,10 @@ Section CertificateSection(const Certificate& certificate) {
            "Change of ln(1 + \u00b5s) per unit of action. Grey: what chance alone gives "
            "in 95 % of permutations of the logged actions.");
   if (!certificate.groups.empty()) {
-    section.html += Plot("groups", "", "Effect on the wait by command; figures in the table below",
-                         "Effect on the next wait by command. Names are for judging only.");
+    section.html +=
+        Plot("groups", "", "Effect on the wait by command; figures in the table below",
+             "Effect on the next wait by command. A dot without a bar: a single task, so no "
+             "interval. Names are for judging only.");
   }
   section.html += Figures(
       "Figures: the certificate",
@@ -90,10 +94,18 @@ Section TrainingSection(const std::vector<TrainingPoint>& training) {
   Section section{.id = "training", .title = "How it learnt", .html = {}};
   if (training.empty()) return section;
   section.html = Paragraph(
-      "Reward here is what the training dynamics paid. That it rises shows that the optimiser "
-      "works, not that the policy helps: the judge above says that.");
-  section.html += Plot("learning", "", "Learning curve; figures in the table below",
-                       "Band: one standard deviation of the rewards in a batch.");
+      "Reward and gain here are what the training dynamics paid. That they rise shows that the "
+      "optimiser works, not that the policy helps: the judge above says that.");
+  section.html += "<div class=\"pair\">\n";
+  section.html += Plot("learning", "reward", "Reward in training; figures in the table below",
+                       "Band: one standard deviation within a group of clones.");
+  const auto measured = [](const TrainingPoint& p) { return std::isfinite(p.validation); };
+  if (std::ranges::any_of(training, measured)) {
+    section.html += Plot("learning", "validation",
+                         "Gain over doing nothing at held-out states; figures in the table below",
+                         "The median action's gain, at states kept out of training.");
+  }
+  section.html += "</div>\n";
   section.html += "<div class=\"multiples\">\n";
   for (const auto& [key, name] :
        {std::pair{"kl", "KL to the reference"}, std::pair{"entropy", "entropy"},
@@ -110,7 +122,7 @@ Section TrainingSection(const std::vector<TrainingPoint>& training) {
   }
   section.html += Figures("Figures: training",
                           HtmlTable("By update",
-                                    {"update", "reward", "sd", "validation", "KL", "entropy",
+                                    {"update", "reward", "sd", "gain held out", "KL", "entropy",
                                      "clipped share", "gradient norm", "learning rate"},
                                     rows));
   return section;

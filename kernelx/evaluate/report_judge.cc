@@ -25,7 +25,7 @@ std::string Card(const PairedRow& row) {
       "<li class=\"card\"><span class=\"versus\">against {}</span><strong>{}</strong>"
       "<span class=\"interval\">{}</span><span class=\"{}\">{}</span></li>\n",
       EscapeHtml(row.versus), row.evaluable ? SignedFigure(row.diff.value) : "\u2013",
-      row.evaluable ? "95 %: " + SignedIntervalFigure(row.diff) : "no figure", VerdictCss(row),
+      row.evaluable ? SignedIntervalFigure(row.diff) : "no figure", VerdictCss(row),
       EscapeHtml(row.verdict));
 }
 
@@ -153,7 +153,7 @@ Section VerdictSection(const Evaluation& evaluation) {
   } else {
     section.html += Paragraph(fmt::format(
         "Differences of the mean reward per decision, on the same {} randomly drawn actions of {} "
-        "tasks. The judge is what really followed each draw; intervals resample whole tasks.",
+        "tasks. The judge is what really followed each draw; 95 % intervals resample whole tasks.",
         CountFigure(evaluation.rows), CountFigure(evaluation.tasks)));
   }
   for (const PolicyScore* policy : Subjects(evaluation)) {

@@ -287,38 +287,28 @@
                                             hi: g.data_ci95[1] })) },
         { label: 'dynamics', colour: css('--opinion'), style: 'triangle', hollow: true,
           points: groups.map((g, row) => ({ row, value: g.effect })) },
-      ], { together: true, title: 'change of ln(1 + wait in \u00b5s) per unit of action' });
+      ], { together: true, title: 'change of ln(1 + \u00b5s) per unit of action' });
     },
 
-    learning(figure) {
-      const colour = css('--s0');
-      const at = (f) => data.training.map((p) => ({ x: p.update, y: f(p) }));
-      const edge = { pointRadius: 0, borderWidth: 0, backgroundColor: css('--band') + '66' };
-      const sets = [
-        line('reward in training', colour, at((p) => p.reward)),
-        { ...edge, label: 'sd', data: at((p) => p.reward + p.reward_std), fill: '+1' },
-        { ...edge, label: 'sd', data: at((p) => p.reward - p.reward_std), fill: false },
-      ];
-      const validated = at((p) => p.validation).filter((p) => p.y !== null);
-      if (validated.length) {
-        sets.unshift({ ...line('validation, held out', css('--heuristic'), validated),
-                       pointRadius: 5, pointStyle: 'rectRot', backgroundColor: css('--heuristic') });
+    learning(figure, key) {
+      const at = (f) => data.training.filter((p) => p[key] !== null)
+        .map((p) => ({ x: p.update, y: f(p) }));
+      const points = at((p) => p[key]);
+      const sets = [line(key, css(key === 'reward' ? '--s0' : '--heuristic'), points)];
+      if (key === 'reward') {
+        const edge = { pointRadius: 0, borderWidth: 0, backgroundColor: css('--band') + '88' };
+        sets.push({ ...edge, label: 'sd', data: at((p) => p.reward + p.reward_std), fill: '+1' },
+                  { ...edge, label: 'sd', data: at((p) => p.reward - p.reward_std), fill: false });
       }
-      const shown = legend(true);
-      shown.labels.filter = (item) => item.text !== 'sd';
-      chart(figure, 320, {
-        type: 'line', data: { datasets: sets },
-        options: {
-          interaction: { mode: 'nearest', axis: 'x', intersect: false },
-          scales: {
-            x: { type: 'linear', title: title('update'), grid: { display: false },
-                 ticks: { color: css('--soft'), precision: 0 } },
-            y: { title: title('reward'), grid: { color: css('--grid') }, border: { display: false },
-                 ticks: { color: css('--soft') } },
-          },
-          plugins: { legend: shown, tooltip: { filter: (item) => item.dataset.label !== 'sd' } },
-        },
+      const name = key === 'reward' ? 'Reward in training' : 'Gain over doing nothing, held out';
+      const options = small(name, {
+        x: { type: 'linear', title: title('update'), grid: { display: false },
+             ticks: { color: css('--soft'), precision: 0, maxTicksLimit: 7 } },
+        y: { grid: { color: css('--grid') }, border: { display: false },
+             ticks: { color: css('--soft'), maxTicksLimit: 7 } },
       });
+      options.plugins.tooltip = { filter: (item) => item.dataset.label !== 'sd' };
+      chart(figure, 290, { type: 'line', data: { datasets: sets }, options });
     },
 
     trace(figure, key) {
