@@ -38,8 +38,9 @@ RunQueueLoad MixedLoad(uint64_t seed, const LoadCounts& counts) {
   };
   RunQueueLoad load;
   for (int i = 0; i < counts.periodic; ++i) {
-    const double period_us = log_uniform(700, 20e3);
-    const double work_us = std::clamp(period_us * rng.Uniform(0.01, 0.08), 20.0, 1500.0);
+    const double period_us = log_uniform(counts.shortest_us, 20e3);
+    const double work_us =
+        std::clamp(period_us * rng.Uniform(0.01, counts.most_work), 20.0, 1500.0);
     load.tasks.push_back({.kind = TaskKind::kPeriodic,
                           .comm = "sim-periodic",
                           .burst = {.median_us = work_us, .sigma = 0.2},
@@ -52,12 +53,14 @@ RunQueueLoad MixedLoad(uint64_t seed, const LoadCounts& counts) {
                           .period_us = log_uniform(1500, 6000)});
   }
   for (int i = 0; i < counts.hogs; ++i) {
-    load.tasks.push_back({.kind = TaskKind::kHog, .comm = "sim-hog"});
+    load.tasks.push_back(
+        {.kind = TaskKind::kHog, .comm = "sim-hog", .recorded = counts.watch_background});
   }
   for (int i = 0; i < counts.crowd; ++i) {
     load.tasks.push_back({.kind = TaskKind::kMessaging,
                           .comm = "sim-messaging",
-                          .burst = {.median_us = log_uniform(12, 60), .sigma = 0.8}});
+                          .burst = {.median_us = log_uniform(12, 60), .sigma = 0.8},
+                          .recorded = counts.watch_background});
   }
   if (counts.crowd > 0) load.messages = {static_cast<uint32_t>(counts.messages)};
   load.tasks.push_back({.kind = TaskKind::kPeriodic,

@@ -61,7 +61,10 @@ struct LoadCounts {
   int servers = 4;
   int hogs = 4;
   int crowd = 16;
-  int messages = 4;  ///< under way in the crowd
+  int messages = 4;              ///< under way in the crowd
+  double shortest_us = 700.0;    ///< of the periods
+  double most_work = 0.08;       ///< of its period that a periodic task works
+  bool watch_background = true;  ///< hogs and crowd are recorded too
 };
 
 /// A load like those of the bundled recordings, on two CPUs: periods of 0.7 to 20 ms with 20 to
