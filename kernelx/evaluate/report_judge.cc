@@ -12,6 +12,10 @@
 namespace kernelx {
 namespace {
 
+constexpr std::string_view kForestCaption =
+    "Dot and bar: estimate and 95 % interval. Right of the line the policy earns more than the "
+    "baseline; a bar across the line shows nothing.";
+
 /// The class that colours a verdict; the word stands beside it.
 std::string_view VerdictCss(const PairedRow& row) {
   if (!row.evaluable) return "badge refused";
@@ -156,15 +160,15 @@ Section VerdictSection(const Evaluation& evaluation) {
         "tasks. The judge is what really followed each draw; 95 % intervals resample whole tasks.",
         CountFigure(evaluation.rows), CountFigure(evaluation.tasks)));
   }
-  for (const PolicyScore* policy : Subjects(evaluation)) {
+  const std::vector<const PolicyScore*> subjects = Subjects(evaluation);
+  for (const PolicyScore* policy : subjects) {
     section.html += Cards(evaluation, *policy);
     if (refused) continue;
-    section.html += Plot(
-        "forest", policy->estimate.name,
-        fmt::format("Paired differences of {} with 95 % intervals; figures in the table below",
-                    policy->estimate.name),
-        "Dot and bar: estimate and 95 % interval. Right of the line the policy earns more than "
-        "the baseline; a bar across the line shows nothing.");
+    section.html +=
+        Plot("forest", policy->estimate.name,
+             fmt::format("Paired differences of {} with 95 % intervals; figures in the table below",
+                         policy->estimate.name),
+             policy == subjects.front() ? kForestCaption : std::string_view());
   }
   for (const std::string& why : Reasons(evaluation.paired)) {
     if (!refused) section.html += Paragraph(why, "faint");
