@@ -22,6 +22,17 @@ namespace kernelx {
 namespace {
 
 constexpr size_t kRows = 100'000;
+constexpr int kFewStates = 32;  // where the verdict rests on the recording
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kInstrumented = true;
+#else
+constexpr bool kInstrumented = false;
+#endif
+
+/// Whole recordings take long when instrumented; the sample goes through the same code.
+#define KERNELX_SKIP_IF_INSTRUMENTED() \
+  if (kInstrumented) GTEST_SKIP() << "a whole recording takes too long under a sanitizer"
 
 const Dataset& RecordingA() {
   static const Dataset data =
@@ -46,6 +57,7 @@ Dataset Changed(const Dataset& data, const std::function<bool(Row&)>& change,
 const Effect& Wait(const Certificate& certificate) { return certificate.outcomes.at(0); }
 
 TEST(Certificate, NearestActsOnRecordingA) {
+  KERNELX_SKIP_IF_INSTRUMENTED();
   const Certificate certificate = CheckEnv(RecordingA(), {});
   EXPECT_EQ(certificate.verdict, CertificateVerdict::kActs) << certificate.why;
   EXPECT_TRUE(certificate.placebo_ok);
@@ -68,6 +80,7 @@ TEST(Certificate, NearestActsOnRecordingA) {
 }
 
 TEST(Certificate, NearestActsOnRecordingB) {
+  KERNELX_SKIP_IF_INSTRUMENTED();
   const Dataset b =
       ExtractFeatures(FirstRows("interventional-b.jsonl.xz", kRows), FeatureSet::Extended(), "b");
   const Certificate certificate = CheckEnv(b, {});
@@ -103,6 +116,7 @@ TEST(Certificate, WithoutInterventionThereIsNoVariation) {
 }
 
 TEST(Certificate, ActionsShuffledWithinTasksAreBlind) {
+  KERNELX_SKIP_IF_INSTRUMENTED();
   const Dataset& a = RecordingA();
   std::map<std::pair<int32_t, uint64_t>, std::vector<double>> actions;
   for (const uint32_t row : RandomisedRows(a)) {
@@ -133,7 +147,7 @@ TEST(Certificate, StandingRowsTakenAsRandomisedAreFoundOut) {
     row.applied.in_force = true;
     return true;
   });
-  const Certificate certificate = CheckEnv(lie, {});
+  const Certificate certificate = CheckEnv(lie, {.states = kFewStates});
   EXPECT_FALSE(certificate.placebo_ok);
   EXPECT_GT(certificate.placebo.data_effect, 0.3);
   EXPECT_EQ(certificate.verdict, CertificateVerdict::kActionBlind);
@@ -147,11 +161,11 @@ TEST(Certificate, WithoutPropensitiesThePlaceboDecides) {
         Sample(), [all](Row& row) { return all || (row.behavior.drawn && row.applied.in_force); },
         kExactColumns);
   };
-  const Certificate drawn = CheckEnv(forget(false), {});
+  const Certificate drawn = CheckEnv(forget(false), {.states = kFewStates});
   EXPECT_FALSE(drawn.propensities_known);
   EXPECT_EQ(drawn.rows, 265U);
   EXPECT_EQ(drawn.verdict, CertificateVerdict::kActs) << drawn.why;
-  const Certificate all = CheckEnv(forget(true), {});
+  const Certificate all = CheckEnv(forget(true), {.states = kFewStates});
   EXPECT_EQ(all.rows, Sample().size());
   EXPECT_EQ(all.verdict, CertificateVerdict::kActionBlind) << all.why;
 }
@@ -193,13 +207,13 @@ TEST(Certificate, StickyActionsAreShuffledInBlocks) {
     rows[i].wait_us = 100;
     rows[i].next_wait_us = 100 + i;
   }
-  const Certificate certificate = CheckEnv(HandData(rows), {});
+  const Certificate certificate = CheckEnv(HandData(rows), {.states = kFewStates});
   EXPECT_NE(certificate.verdict, CertificateVerdict::kActs) << certificate.why;
 }
 
 TEST(Certificate, IsTheSameForAnyNumberOfThreads) {
   const auto numbers = [](unsigned threads) {
-    const Certificate c = CheckEnv(Sample(), {.threads = threads});
+    const Certificate c = CheckEnv(Sample(), {.states = kFewStates, .threads = threads});
     std::vector<double> all = {c.placebo.data_effect, c.placebo.null95, c.placebo.data_p};
     for (const Effect& e : c.outcomes) {
       all.insert(all.end(), {e.effect, e.null95, e.p, e.data_effect, e.data_low, e.data_high});
