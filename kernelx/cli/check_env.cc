@@ -3,19 +3,17 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "kernelx/cli/scenario_flags.h"
 #include "kernelx/cli/verb.h"
 #include "kernelx/cli/verbs.h"
 #include "kernelx/env/reward.h"
+#include "kernelx/evaluate/json.h"
 #include "kernelx/ope/certificate.h"
 
 namespace kernelx::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Flags {
   std::string data;
@@ -23,41 +21,6 @@ struct Flags {
   CertificateOptions options;
   bool json = false;
 };
-
-Json ToJson(const Certificate& certificate) {
-  Json outcomes = Json::object();
-  for (const Effect& effect : certificate.outcomes) {
-    outcomes[effect.name] = {{"effect", effect.effect},
-                             {"null95", effect.null95},
-                             {"p", effect.p},
-                             {"data_effect", effect.data_effect},
-                             {"data_ci95", {effect.data_low, effect.data_high}},
-                             {"data_p", effect.data_p}};
-  }
-  Json groups = Json::array();
-  for (const GroupEffect& group : certificate.groups) {
-    groups.push_back({{"comm", group.comm},
-                      {"rows", group.rows},
-                      {"effect", group.effect},
-                      {"data_effect", group.data_effect},
-                      {"data_ci95", {group.data_low, group.data_high}}});
-  }
-  return {{"verdict", VerdictName(certificate.verdict)},
-          {"why", certificate.why},
-          {"dynamics", certificate.dynamics},
-          {"rows", certificate.rows},
-          {"tasks", certificate.tasks},
-          {"propensities_known", certificate.propensities_known},
-          {"outcomes", outcomes},
-          {"placebo",
-           {{"outcome", "wait_before"},
-            {"data_effect", certificate.placebo.data_effect},
-            {"data_ci95", {certificate.placebo.data_low, certificate.placebo.data_high}},
-            {"null95", certificate.placebo.null95},
-            {"p", certificate.placebo.data_p},
-            {"ok", certificate.placebo_ok}}},
-          {"groups", groups}};
-}
 
 void Print(const Certificate& certificate) {
   fmt::print("verdict: {}\n  {}\n", VerdictName(certificate.verdict), certificate.why);
@@ -91,7 +54,7 @@ void Run(const Flags& flags) {
   const Certificate certificate =
       CheckEnv(LoadData(flags.data, flags.options.threads), flags.options);
   if (flags.json) {
-    fmt::print("{}\n", ToJson(certificate).dump());
+    fmt::print("{}\n", JsonText(ToJson(certificate)));
   } else {
     Print(certificate);
   }
