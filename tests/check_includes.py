@@ -12,6 +12,7 @@ ROOMS = {
     "nn": {"ground"},
     "policy": {"ground", "nn", "env", "preprocess", "dataset"},
     "ope": {"ground", "dataset", "preprocess", "env", "nn", "policy"},
+    "world": {"ground", "nn", "env", "preprocess", "dataset"},
     "train": {"ground", "dataset", "preprocess", "env", "nn", "policy", "ope"},
     "evaluate": {"ground", "dataset", "preprocess", "env", "nn", "policy", "ope"},
     "cli": None,  # anything; nothing includes it

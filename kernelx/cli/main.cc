@@ -7,7 +7,9 @@
 
 #include "kernelx/cli/verb.h"
 #include "kernelx/cli/verbs.h"
+#include "kernelx/env/dynamics.h"
 #include "kernelx/ground/error.h"
+#include "kernelx/world/world_dynamics.h"
 
 namespace {
 
@@ -29,6 +31,7 @@ int ExitCode(kernelx::ErrorCode code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  kernelx::RegisterDynamics("world", kernelx::MakeWorldDynamics);
   CLI::App root(
       "kernelx: turn Linux scheduler telemetry into a reinforcement-learning\n"
       "environment, train a scheduling policy in it, judge it by what really happened.",

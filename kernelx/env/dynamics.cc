@@ -4,6 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "kernelx/env/decision_table.h"
 #include "kernelx/env/lookup_dynamics.h"
 #include "kernelx/env/nearest_dynamics.h"
@@ -11,6 +15,20 @@
 #include "kernelx/ground/parallel.h"
 
 namespace kernelx {
+namespace {
+
+/// Few and registered once: a list will do.
+std::vector<std::pair<std::string, DynamicsFactory>>& Factories() {
+  static std::vector<std::pair<std::string, DynamicsFactory>> factories;
+  return factories;
+}
+
+}  // namespace
+
+void RegisterDynamics(std::string_view kind, DynamicsFactory factory) {
+  std::erase_if(Factories(), [&](const auto& entry) { return entry.first == kind; });
+  Factories().emplace_back(kind, factory);
+}
 
 std::unique_ptr<Dynamics> MakeDynamics(std::string_view name, const DynamicsInputs& inputs) {
   if (inputs.dataset.empty()) {
@@ -20,9 +38,13 @@ std::unique_ptr<Dynamics> MakeDynamics(std::string_view name, const DynamicsInpu
   if (name == "replay") return std::make_unique<ReplayDynamics>(inputs);
   if (name == "nearest-state") return std::make_unique<NearestStateDynamics>(inputs);
   if (name == "nearest") return std::make_unique<NearestDynamics>(inputs);
-  throw Error(
-      ErrorCode::kUsage,
-      fmt::format("dynamics: \"{}\" is unknown; use replay, nearest or nearest-state", name));
+  std::string known = "replay, nearest or nearest-state";
+  for (const auto& [kind, factory] : Factories()) {
+    if (name.starts_with(kind + ":")) return factory(name.substr(kind.size() + 1), inputs);
+    known += " or " + kind + ":FILE";
+  }
+  throw Error(ErrorCode::kUsage,
+              fmt::format("dynamics: \"{}\" is unknown; use {}", name, known));
 }
 
 std::vector<uint32_t> RandomisedRows(const Dataset& data) {

@@ -69,8 +69,15 @@ struct DynamicsInputs {
   std::shared_ptr<const class DecisionTable> table = nullptr;
 };
 
-/// `replay`, `nearest`, `nearest-state`. Throws kUsage for another name, kBadInput when the dataset
-/// lacks what the dynamics needs.
+/// Makes a dynamics of a kind from above this room, from what follows `KIND:` in its name.
+using DynamicsFactory = std::unique_ptr<Dynamics> (*)(std::string_view argument,
+                                                      const DynamicsInputs& inputs);
+
+/// Lets `MakeDynamics` answer to `KIND:argument`. Call before any thread makes a dynamics.
+void RegisterDynamics(std::string_view kind, DynamicsFactory factory);
+
+/// `replay`, `nearest`, `nearest-state`, or `KIND:argument` of a registered kind. Throws kUsage for
+/// another name, kBadInput when the dataset lacks what the dynamics needs.
 std::unique_ptr<Dynamics> MakeDynamics(std::string_view name, const DynamicsInputs& inputs);
 
 /// The rows whose action was drawn at random and was in force at the next event, each the task's
