@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "kernelx/cli/train_flags.h"
 #include "kernelx/cli/verb.h"
 #include "kernelx/cli/verbs.h"
+#include "kernelx/evaluate/conclusions.h"
 #include "kernelx/evaluate/evaluation.h"
 #include "kernelx/evaluate/report.h"
 #include "kernelx/evaluate/text_table.h"
@@ -57,44 +59,6 @@ void PrepareFeatures(const std::string& recording, const std::string& folder, un
              folder);
 }
 
-std::string Describe(const PairedRow& row) {
-  return fmt::format("{:+.3f} [{:+.3f}, {:+.3f}] ({})", row.diff.value, row.diff.lo, row.diff.hi,
-                     row.estimator);
-}
-
-/// What the comparison supports, in words; everything else goes to `not_shown`. Better than a
-/// baseline is what every estimator on logged outcomes says.
-void Conclude(const Evaluation& evaluation, const std::string& policy, ReportInputs& report) {
-  std::vector<std::string> baselines;
-  for (const PairedRow& row : evaluation.paired) {
-    if (row.policy == policy && std::ranges::find(baselines, row.versus) == baselines.end()) {
-      baselines.push_back(row.versus);
-    }
-  }
-  for (const std::string& versus : baselines) {
-    bool better = true;
-    std::string figures, why;
-    for (const PairedRow& row : evaluation.paired) {
-      if (row.policy != policy || row.versus != versus || row.estimator == "model") continue;
-      better = better && row.evaluable && row.diff.lo > 0.0;
-      if (!row.evaluable) why = row.why;
-      figures += (figures.empty() ? "" : ", ") + Describe(row);
-    }
-    if (better) {
-      report.shown.push_back(
-          fmt::format("Better than {} on a load it never saw: {}", versus, figures));
-    } else if (!why.empty()) {
-      report.not_shown.push_back(fmt::format("Cannot be judged against {}: {}", versus, why));
-    } else {
-      report.not_shown.push_back(fmt::format("Not clearly better than {}: {}", versus, figures));
-    }
-  }
-  report.not_shown.emplace_back(
-      "What happens when every task follows the policy at once: the estimate is that of a small "
-      "deviation while neighbours act at random. Only a live A/B on a running kernel tells that");
-  report.not_shown.emplace_back("Any other machine, kernel or load than the recorded ones");
-}
-
 ReportInputs MakeReport(const Flags& flags, const RunResult& run, const RunOptions& options,
                         const Evaluation& evaluation) {
   ReportInputs report;
@@ -116,7 +80,10 @@ ReportInputs MakeReport(const Flags& flags, const RunResult& run, const RunOptio
                                .validation = point.validation});
   }
   report.shown.push_back("The action matters: " + run.certificate.why);
-  Conclude(evaluation, evaluation.policies.front().estimate.name, report);
+  Conclusions conclusions = Conclude(evaluation, evaluation.policies.front().estimate.name);
+  report.shown.emplace_back("The judge's load was never seen in training");
+  std::ranges::move(conclusions.shown, std::back_inserter(report.shown));
+  report.not_shown = std::move(conclusions.not_shown);
   return report;
 }
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,9 +13,11 @@
 #include "kernelx/cli/scenario_flags.h"
 #include "kernelx/cli/verb.h"
 #include "kernelx/cli/verbs.h"
+#include "kernelx/evaluate/conclusions.h"
 #include "kernelx/evaluate/evaluation.h"
 #include "kernelx/evaluate/report.h"
 #include "kernelx/ground/file.h"
+#include "kernelx/ope/certificate.h"
 #include "kernelx/policy/mlp_policy.h"
 #include "kernelx/policy/registry.h"
 
@@ -33,12 +37,26 @@ void Run(Flags flags) {
   if (flags.in_force) flags.options.scope = DrawScope::kInForce;
   Candidates candidates = LoadCandidates(flags.policies);
   if (candidates.best_constant) flags.options.best_constant = candidates.best_constant;
+  std::vector<std::string> judged;
+  for (const auto& policy : candidates.policies) judged.push_back(policy->name());
   const Dataset data = LoadData(flags.data, flags.options.threads);
   const Evaluation evaluation = Evaluate(data, std::move(candidates.policies), flags.options);
   if (!flags.report.empty()) {
     ReportInputs inputs;
     inputs.title = "Policies on " + data.source();
     inputs.evaluation = &evaluation;
+    const Certificate certificate =
+        CheckEnv(data, {.dynamics = flags.options.dynamics, .threads = flags.options.threads});
+    inputs.certificate = &certificate;
+    for (const std::string& name : judged) {
+      Conclusions conclusions = Conclude(evaluation, name);
+      std::ranges::move(conclusions.shown, std::back_inserter(inputs.shown));
+      for (std::string& line : conclusions.not_shown) {
+        if (std::ranges::find(inputs.not_shown, line) == inputs.not_shown.end()) {
+          inputs.not_shown.push_back(std::move(line));
+        }
+      }
+    }
     inputs.command = fmt::format("kernelx evaluate --policy {} --data {}",
                                  fmt::join(flags.policies, " "), flags.data);
     WriteFileAtomically(flags.report, ReportHtml(inputs));

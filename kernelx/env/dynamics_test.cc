@@ -111,7 +111,7 @@ TEST(Nearest, RefusesARecordingWithoutDraws) {
   const Dataset data = std::move(builder).Build();
   const std::string what = WhatOf(ErrorCode::kBadInput, [&] { MakeScenario(data, {}); });
   EXPECT_NE(what.find("still.jsonl"), std::string::npos) << what;
-  EXPECT_NE(what.find("--explore"), std::string::npos) << what;
+  EXPECT_NE(what.find("drawn actions"), std::string::npos) << what;
 }
 
 TEST(Nearest, RefusesASidecarOfOtherFeatures) {

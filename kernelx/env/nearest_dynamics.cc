@@ -123,7 +123,7 @@ NearestDynamics::NearestDynamics(const DynamicsInputs& inputs)
   if (rows_.empty()) {
     throw Error(ErrorCode::kBadInput,
                 fmt::format("{}: no row has an action that was drawn at random and in force, so "
-                            "nothing tells what an action does; record with --explore",
+                            "nothing tells what an action does; use a recording with drawn actions",
                             dataset_.source()));
   }
   const std::vector<double> weights = MetricWeights(dataset_);

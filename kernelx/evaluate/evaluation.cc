@@ -268,6 +268,23 @@ void RefuseAll(const Policies& policies, const std::string& why, Evaluation& out
   }
 }
 
+/// A log without draws gets only the dynamics' opinion, where a dynamics can be built from it.
+void AskModelAlone(const Dataset& data, const Trajectories& trajectories, const Policies& policies,
+                   const EvaluationOptions& options, Evaluation& out) {
+  CollectedDraws states;
+  for (uint32_t row = 0; row < data.size(); ++row) {
+    if (trajectories.remaining(row) < static_cast<uint32_t>(options.hold)) continue;
+    states.rows.push_back(row);
+    states.draws.cluster.push_back(static_cast<uint64_t>(static_cast<uint32_t>(data.pid()[row])));
+  }
+  if (states.rows.empty()) return;
+  try {
+    AddModelRows(data, states, policies, options, out);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kBadInput) throw;
+  }
+}
+
 }  // namespace
 
 Evaluation Evaluate(const Dataset& data, Policies candidates, const EvaluationOptions& options) {
@@ -312,6 +329,7 @@ Evaluation Evaluate(const Dataset& data, Policies candidates, const EvaluationOp
   }
   if (!collected) {
     RefuseAll(policies, refused, out);
+    AskModelAlone(data, trajectories, policies, options, out);
     return out;
   }
   out.rows = collected->rows.size();

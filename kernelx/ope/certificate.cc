@@ -241,8 +241,8 @@ class Check {
     result.propensities_known = data_.has(Column::kBehavior);
     if (!Varies()) {
       result.why = result.propensities_known
-                       ? "no action was drawn at random; record with --explore"
-                       : "every action is the same; record with --explore";
+                       ? "no action was drawn at random; use a recording with drawn actions"
+                       : "every action is the same; use a recording with drawn actions";
       return result;
     }
     const auto dynamics = MakeDynamics(options_.dynamics, inputs_);

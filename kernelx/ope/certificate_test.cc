@@ -178,7 +178,7 @@ TEST(Certificate, OneRowOrOneActionIsNoVariation) {
   for (HandRow& row : rows) row.action = 0.5;
   const Certificate constant = CheckEnv(HandData(rows), {});
   EXPECT_EQ(constant.verdict, CertificateVerdict::kNoActionVariation);
-  EXPECT_EQ(constant.why, "every action is the same; record with --explore");
+  EXPECT_EQ(constant.why, "every action is the same; use a recording with drawn actions");
   EXPECT_EQ(CheckEnv(HandData({}), {}).verdict, CertificateVerdict::kNoActionVariation);
 }
 

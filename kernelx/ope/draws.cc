@@ -52,7 +52,7 @@ CollectedDraws CollectDraws(const Dataset& data, const Trajectories& trajectorie
         ErrorCode::kBadInput,
         data.source() +
             ": the rows carry no propensities (key \"behavior\"), so logged outcomes cannot "
-            "judge a policy; record with --explore");
+            "judge a policy; use a recording with drawn actions");
   }
   CollectedDraws out;
   const auto terms = reward.terms();
@@ -100,13 +100,14 @@ CollectedDraws CollectDraws(const Dataset& data, const Trajectories& trajectorie
     const bool none = out.group_draws + out.short_ones == 0;
     throw Error(
         ErrorCode::kBadInput,
-        fmt::format("{}: {}, so logged outcomes cannot judge a policy; record {}--explore",
+        fmt::format("{}: {}, so logged outcomes cannot judge a policy; use a {}recording "
+                    "with drawn actions",
                     data.source(),
                     none ? "no action was drawn at random"
                          : fmt::format("of the drawn actions {} are of a whole group and {} stand "
                                        "at the end of a task's recording",
                                        out.group_draws, out.short_ones),
-                    none ? "with " : "longer with "));
+                    none ? "" : "longer "));
   }
   return out;
 }
