@@ -253,11 +253,10 @@ void Eval(const EvalFlags& flags) {
 
 void AddWorldEval(CLI::App& world) {
   auto flags = std::make_shared<EvalFlags>();
-  CLI::App& verb = AddVerb(world, "eval",
-                           "its error against simple predictors, and its effect of "
-                           "the action against the recording's",
-                           "  kernelx world eval --model world.safetensors --data data/load-b \\\n"
-                           "    --fit data/load-a\n");
+  CLI::App& verb =
+      AddVerb(world, "eval", "its errors beside simple predictors', its effect beside the data's",
+              "  kernelx world eval --model /tmp/kx-world.safetensors \\\n"
+              "    --data data/sample/test.jsonl.zst\n");
   verb.add_option("--model", flags->model, "a model of world train")->required();
   verb.add_option("--data", flags->data, "rows to judge on: a folder of splits, or one file")
       ->required();
