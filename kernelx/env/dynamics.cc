@@ -43,8 +43,7 @@ std::unique_ptr<Dynamics> MakeDynamics(std::string_view name, const DynamicsInpu
     if (name.starts_with(kind + ":")) return factory(name.substr(kind.size() + 1), inputs);
     known += " or " + kind + ":FILE";
   }
-  throw Error(ErrorCode::kUsage,
-              fmt::format("dynamics: \"{}\" is unknown; use {}", name, known));
+  throw Error(ErrorCode::kUsage, fmt::format("dynamics: \"{}\" is unknown; use {}", name, known));
 }
 
 std::vector<uint32_t> RandomisedRows(const Dataset& data) {
