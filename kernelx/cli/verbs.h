@@ -14,13 +14,15 @@ void AddPreprocess(CLI::App& root);
 void AddRollout(CLI::App& root);
 void AddSimulate(CLI::App& root);
 void AddCheckEnv(CLI::App& root);
+void AddRunqueue(CLI::App& root);
 void AddWorld(CLI::App& root);
 void AddTrain(CLI::App& root);
 void AddEvaluate(CLI::App& root);
 void AddDemo(CLI::App& root);
+void AddBench(CLI::App& root);
 
-inline constexpr void (*kVerbs[])(CLI::App&) = {AddInspect,  AddConvert,  AddPreprocess, AddRollout,
-                                                AddSimulate, AddCheckEnv, AddWorld,      AddTrain,
-                                                AddEvaluate, AddDemo};
+inline constexpr void (*kVerbs[])(CLI::App&) = {
+    AddInspect, AddConvert, AddPreprocess, AddRollout, AddSimulate, AddCheckEnv,
+    AddWorld,   AddTrain,   AddEvaluate,   AddDemo,    AddBench,    AddRunqueue};
 
 }  // namespace kernelx::cli
