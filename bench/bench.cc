@@ -66,9 +66,10 @@ BenchReport RunBench(const BenchOptions& options,
   MeasureSteps(seed, data.extended, session);
   log("simulate");
   MeasureSimulate(seed, session);
-  log("decision and GRPO");
+  log("decision, GRPO, World Model");
   MeasureDecision(data.extended, session);
   MeasureGrpo(data.extended, session);
+  MeasureWorld(session);
   ListUnmeasured(session);
   report.rows = std::move(session.rows);
   return report;

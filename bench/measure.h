@@ -34,6 +34,7 @@ void MeasureSteps(const Dataset& seed, const Dataset& extended, Session& session
 void MeasureSimulate(const Dataset& seed, Session& session);
 void MeasureDecision(const Dataset& extended, Session& session);
 void MeasureGrpo(const Dataset& extended, Session& session);
+void MeasureWorld(Session& session);
 /// What does not exist yet, or needs what this machine lacks.
 void ListUnmeasured(Session& session);
 

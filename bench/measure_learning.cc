@@ -15,6 +15,8 @@
 #include "kernelx/preprocess/feature_set.h"
 #include "kernelx/train/grpo_trainer.h"
 #include "kernelx/train/scheduler_group.h"
+#include "kernelx/world/fit.h"
+#include "kernelx/world/judge.h"
 
 namespace kernelx::bench {
 namespace {
@@ -118,6 +120,32 @@ void MeasureGrpo(const Dataset& extended, Session& session) {
                           .unit = "k state/s",
                           .why = "what `train` does: 256 groups of 16 in the environment, two "
                                  "passes, all cores"});
+}
+
+void MeasureWorld(Session& session) {
+  const auto random_net = [](size_t inputs, std::vector<size_t> sizes, Rng& rng) {
+    sizes.insert(sizes.begin(), inputs);
+    sizes.push_back(kHeadOutputs);
+    Mlp<float> net(std::move(sizes), Activation::kSilu);
+    net.Initialise(rng);
+    return net;
+  };
+  Rng rng(6);
+  const WorldFitOptions options;
+  WorldModel model;
+  model.members.push_back(
+      {.base = random_net(WorldMember::kBaseInputs, options.base_hidden, rng),
+       .effect = random_net(WorldMember::kEffectInputs, options.effect_hidden, rng)});
+  const ForwardRate rate = MeasureForward(model);
+  session.rows.push_back(
+      {.name = "World Model forward",
+       .value = rate.ours,
+       .unit = "GFLOP/s",
+       .target = ">= 50 % of sgemm",
+       .met = rate.ours >= 0.5 * rate.sgemm,
+       .why = fmt::format("one member in batches, one core; Eigen's product of the same shapes "
+                          "runs at {:.1f} GFLOP/s here ({:.0f} %)",
+                          rate.sgemm, 100.0 * rate.ours / rate.sgemm)});
 }
 
 }  // namespace kernelx::bench
