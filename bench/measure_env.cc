@@ -71,7 +71,7 @@ void MeasureSimulate(const Dataset& seed, Session& session) {
       seed, {.dynamics = "nearest-state", .reward = "seed", .order = Order::kRecorded});
   // Queries as in the seed's reference vectors: a row, each feature moved by N(0, 0.3).
   const size_t width = seed.feature_count();
-  constexpr size_t kQueries = 1000;
+  constexpr size_t kQueries = 20'000;  // more than caches and branch predictors learn by heart
   std::vector<double> queries;
   Rng rng(3);
   for (size_t i = 0; i < kQueries; ++i) {

@@ -141,7 +141,7 @@ void MeasureWorld(Session& session) {
       {.name = "World Model forward",
        .value = rate.ours,
        .unit = "GFLOP/s",
-       .target = ">= 50 % of sgemm",
+       .target = ">= 50 % sgemm",
        .met = rate.ours >= 0.5 * rate.sgemm,
        .why = fmt::format("one member in batches, one core; Eigen's product of the same shapes "
                           "runs at {:.1f} GFLOP/s here ({:.0f} %)",

@@ -93,14 +93,13 @@ void PrintTable(const BenchReport& report) {
   fmt::print("kernelx {} on {}, {} cores, Linux {}, {}\nload average before the run {:.2f}{}\n\n",
              machine.version, machine.cpu, machine.cores, machine.kernel, machine.compiler,
              machine.load, machine.load > 0.5 ? ": others disturbed the figures" : "");
-  fmt::print("{:<31}{:>6} {:<10}{:>6} {:>5}  {:<16}{}\n", "what", "here", "", "Python", "ratio",
+  fmt::print("{:<30} {:>5} {:<10}{:>6} {:>5}  {:<17}{}\n", "what", "here", "", "Python", "ratio",
              "target", "met");
   for (const BenchRow& row : report.rows) {
     if (!row.value) continue;
     const char* met = row.met ? (*row.met ? "yes" : "NO") : "";
-    fmt::print("{:<31}{:>6} {:<10}{:>6} {:>5}  {:<16}{}\n", row.name, Short(row.value), row.unit,
-               Short(row.baseline), row.ratio ? fmt::format("{:.3g}", *row.ratio) : "-", row.target,
-               met);
+    fmt::print("{:<30} {:>5} {:<10}{:>6} {:>5}  {:<17}{}\n", row.name, Short(row.value), row.unit,
+               Short(row.baseline), Short(row.ratio), row.target, met);
   }
   fmt::print("\nhow:\n");
   for (const BenchRow& row : report.rows) {
@@ -137,7 +136,6 @@ void AddBench(CLI::App& root) {
   flags->bench.recording = KERNELX_BENCH_RECORDING;
   flags->bench.seed_baseline = Locate(KERNELX_SEED_BASELINE);
   CLI::App& verb = AddVerb(root, "bench", "the figures that count, measured beside plain Python",
-                           "  kernelx bench --quick\n"
                            "  kernelx bench --quick --json --out /tmp/kx-bench.json\n");
   verb.add_flag("--quick", flags->bench.quick, "fewer repeats, less of the Python side");
   verb.add_flag("--json", flags->json, "print the report as JSON");
