@@ -136,6 +136,7 @@ void AddBench(CLI::App& root) {
   flags->bench.recording = KERNELX_BENCH_RECORDING;
   flags->bench.seed_baseline = Locate(KERNELX_SEED_BASELINE);
   CLI::App& verb = AddVerb(root, "bench", "the figures that count, measured beside plain Python",
+                           "  kernelx bench --quick\n"
                            "  kernelx bench --quick --json --out /tmp/kx-bench.json\n");
   verb.add_flag("--quick", flags->bench.quick, "fewer repeats, less of the Python side");
   verb.add_flag("--json", flags->json, "print the report as JSON");
