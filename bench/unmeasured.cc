@@ -12,8 +12,6 @@ void ListUnmeasured(Session& session) {
   } kRows[] = {
       {"step from Python, 1 / 4096 envs", ">= 1.5 / 30 M/s", "not built yet: Python package"},
       {"step, Gymnasium env", ">= 0.5 M/s", "not built yet: Python package"},
-      {"World Model forward", ">= 50 % of sgemm",
-       "needs a trained model: kernelx world eval measures it"},
       {"OpenEnv steps", ">= 20 x reference", "not built yet: server"},
       {"recorder, drops and cost", "0; <= 10 % / 1 %", "not built yet: recorder"},
       {"live A/B", "p99 wait / 10", "not built yet: governor and judge"},
