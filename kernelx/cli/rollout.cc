@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The kernelx authors
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -144,7 +145,7 @@ void AddRollout(CLI::App& root) {
                   "row the episodes start at (default: drawn)");
   auto* actions = verb.add_option("--actions", flags->actions, "file of actions, one float a line");
   verb.add_option("--policy", flags->policy,
-                  "none, random, heuristic, interactive, constant:X or a .safetensors file")
+                  fmt::format("{} or a .safetensors file", fmt::join(PolicyNames(), ", ")))
       ->excludes(actions);
   verb.add_option("--episodes", flags->episodes, "how many episodes")->capture_default_str();
   verb.add_flag("--json", flags->json, "one JSON line a step");

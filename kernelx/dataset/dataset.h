@@ -5,11 +5,13 @@
 // environment. It neither knows what a feature means nor computes one (that is `preprocess`).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernelx/dataset/transition.h"
@@ -28,6 +30,12 @@ struct Delta {
 
   friend bool operator==(const Delta&, const Delta&) = default;
 };
+
+/// Column of the feature `name` among `names`, or -1.
+inline int FindColumn(std::span<const std::string> names, std::string_view name) {
+  const auto found = std::ranges::find(names, name);
+  return found == names.end() ? -1 : static_cast<int>(found - names.begin());
+}
 
 /// Which optional columns a file carried. What is missing is named, never invented.
 enum class Column : uint32_t {

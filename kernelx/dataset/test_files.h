@@ -5,7 +5,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <array>
 #include <filesystem>
@@ -14,32 +13,9 @@
 #include <string_view>
 
 #include "kernelx/ground/error.h"
+#include "kernelx/ground/testing.h"
 
 namespace kernelx {
-
-/// A folder of its own for one test, removed at its end.
-class TempFolder {
- public:
-  TempFolder() {
-    std::string pattern = ::testing::TempDir() + "kernelx-XXXXXX";
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~TempFolder() { std::filesystem::remove_all(path_); }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::string File(const std::string& name) const { return path_ + "/" + name; }
-  /// Writes a file and returns its path.
-  std::string Write(const std::string& name, std::string_view text) const {
-    const std::string path = File(name);
-    std::ofstream(path, std::ios::binary) << text;
-    return path;
-  }
-
- private:
-  std::string path_;
-};
 
 inline std::string ReadText(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

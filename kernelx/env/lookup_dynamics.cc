@@ -11,12 +11,6 @@
 namespace kernelx {
 namespace {
 
-int PreviousActionColumn(const Dataset& data) {
-  const auto& names = data.feature_names();
-  const auto found = std::ranges::find(names, "previous_action");
-  return found == names.end() ? -1 : static_cast<int>(found - names.begin());
-}
-
 /// An index of all states, with one column (if any) set to 0.
 KnnIndex IndexWithout(const Dataset& data, int column) {
   if (column < 0) return {data.states(), data.feature_count()};
@@ -70,7 +64,7 @@ Simulated ReplayDynamics::Simulate(std::span<const double>, double) const {
 NearestStateDynamics::NearestStateDynamics(const DynamicsInputs& inputs)
     : dataset_(inputs.dataset),
       table_(DecisionTable::Of(inputs)),
-      ignored_(PreviousActionColumn(inputs.dataset)),
+      ignored_(FindColumn(inputs.dataset.feature_names(), "previous_action")),
       index_(IndexWithout(inputs.dataset, ignored_)) {}
 
 KnnIndex::Neighbour NearestStateDynamics::Nearest(const double* state) const {

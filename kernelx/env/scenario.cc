@@ -72,9 +72,7 @@ Scenario::Scenario(Dataset dataset, const ScenarioOptions& options)
                             "{}; preprocess with --features seed or extended",
                             dataset_.source(), dataset_.feature_count()));
   }
-  const auto& names = dataset_.feature_names();
-  const auto found = std::ranges::find(names, "previous_action");
-  if (found != names.end()) previous_action_column_ = static_cast<int>(found - names.begin());
+  previous_action_column_ = FindColumn(dataset_.feature_names(), "previous_action");
 
   if (options_.order == Order::kRecorded) {
     start_count_ = dataset_.size() - static_cast<size_t>(options_.max_steps);

@@ -4,14 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include "kernelx/ground/testing.h"
+
 namespace kernelx {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
 
 TEST(Coverage, DoublyRobustCoversTheTruthAndReplayDoesNot) {
   if (kSanitized) GTEST_SKIP() << "minutes long; the rooms below run the same code";

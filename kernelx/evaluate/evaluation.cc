@@ -44,12 +44,6 @@ class Renamed final : public Policy {
   std::unique_ptr<Policy> policy_;
 };
 
-std::vector<double> ConstantGrid() {
-  std::vector<double> grid;
-  for (int i = -10; i <= 10; ++i) grid.push_back(i / 10.0);
-  return grid;
-}
-
 LoggedDraws Subset(const LoggedDraws& all, const std::vector<size_t>& chosen) {
   LoggedDraws out;
   out.feature_count = all.feature_count;
@@ -133,10 +127,12 @@ class ModelOpinion {
                                   .max_steps = 1,
                                   .threads = options.threads})) {
     const size_t stride = std::max<size_t>(1, collected.rows.size() / kModelRows);
+    std::vector<uint64_t> tasks;
     for (size_t i = 0; i < collected.rows.size(); i += stride) {
       rows_.push_back(collected.rows[i]);
-      clusters_.push_back(collected.draws.cluster[i]);
+      tasks.push_back(collected.draws.cluster[i]);
     }
+    clusters_ = Clusters::Of(tasks);
   }
 
   /// Mean total and terms; keeps the totals for pairing.
@@ -159,11 +155,10 @@ class ModelOpinion {
 
   /// Difference of two policies in order of `Score`, resampling tasks.
   Interval Difference(size_t a, size_t b) const {
-    const Clusters clusters = Clusters::Of(clusters_);
-    std::vector<double> sums(clusters.count * 2, 0.0);
+    std::vector<double> sums(clusters_.count * 2, 0.0);
     for (size_t i = 0; i < rows_.size(); ++i) {
-      sums[clusters.of_row[i] * 2] += totals_[a][i] - totals_[b][i];
-      sums[clusters.of_row[i] * 2 + 1] += 1.0;
+      sums[clusters_.of_row[i] * 2] += totals_[a][i] - totals_[b][i];
+      sums[clusters_.of_row[i] * 2 + 1] += 1.0;
     }
     return ClusterBootstrap(std::move(sums), 2, {.seed = options_.seed + 1})
         .Estimate({.numerator = 0, .denominator = 1});
@@ -180,7 +175,7 @@ class ModelOpinion {
   const EvaluationOptions& options_;
   std::shared_ptr<const Scenario> scenario_;
   std::vector<uint32_t> rows_;
-  std::vector<uint64_t> clusters_;
+  Clusters clusters_;
   std::vector<std::vector<double>> totals_;
 };
 

@@ -21,13 +21,6 @@ constexpr std::string_view kShown[] = {"wake_irregularity", "timer_share",     "
                                        "task_share",        "cpu_since_sleep", "burst_ema",
                                        "wait_ema",          "runnable"};
 
-int Find(const Dataset& data, std::string_view name) {
-  const auto found = std::ranges::find(data.feature_names(), name);
-  return found == data.feature_names().end()
-             ? -1
-             : static_cast<int>(found - data.feature_names().begin());
-}
-
 KindAction Summarise(std::string kind, const std::vector<double>& actions) {
   KindAction out{.kind = std::move(kind), .rows = actions.size()};
   if (actions.empty()) return out;
@@ -43,11 +36,11 @@ KindAction Summarise(std::string kind, const std::vector<double>& actions) {
 class Kinds {
  public:
   explicit Kinds(const Dataset& data)
-      : irregularity_(Find(data, "wake_irregularity")),
-        timer_(Find(data, "timer_share")),
-        irq_(Find(data, "irq_share")),
-        task_(Find(data, "task_share")),
-        cpu_(Find(data, "cpu_since_sleep")) {}
+      : irregularity_(FindColumn(data.feature_names(), "wake_irregularity")),
+        timer_(FindColumn(data.feature_names(), "timer_share")),
+        irq_(FindColumn(data.feature_names(), "irq_share")),
+        task_(FindColumn(data.feature_names(), "task_share")),
+        cpu_(FindColumn(data.feature_names(), "cpu_since_sleep")) {}
 
   [[nodiscard]] bool known() const {
     return std::min({irregularity_, timer_, irq_, task_, cpu_}) >= 0;
@@ -117,7 +110,7 @@ ActionProfile Profile(const Policy& policy, const Dataset& data, std::span<const
   }
   std::ranges::stable_sort(profile.by_command, std::greater{}, &KindAction::rows);
   for (const std::string_view feature : kShown) {
-    const int column = Find(data, feature);
+    const int column = FindColumn(data.feature_names(), feature);
     if (column >= 0) profile.by_feature.push_back(Curve(data, rows, action, feature, column));
   }
   return profile;

@@ -3,15 +3,14 @@
 #include "kernelx/ground/file.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <filesystem>
 #include <functional>
 #include <string>
 
 #include "kernelx/ground/error.h"
+#include "kernelx/ground/testing.h"
 
 namespace kernelx {
 namespace {
@@ -20,13 +19,7 @@ namespace fs = std::filesystem;
 
 class FileTest : public ::testing::Test {
  protected:
-  FileTest() {
-    std::string pattern = ::testing::TempDir() + "kernelx-file-XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  ~FileTest() override { fs::remove_all(folder_); }
-
-  [[nodiscard]] std::string Path(const std::string& name) const { return folder_ + "/" + name; }
+  [[nodiscard]] std::string Path(const std::string& name) const { return temporary_.File(name); }
   [[nodiscard]] size_t Entries() const {
     return static_cast<size_t>(
         std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
@@ -42,26 +35,11 @@ class FileTest : public ::testing::Test {
     return "";
   }
 
-  std::string folder_;
-};
-
-/// Files may grow to `bytes` only while this lives: what a full disk does.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    old_handler_ = std::signal(SIGXFSZ, SIG_IGN);
-    ::getrlimit(RLIMIT_FSIZE, &old_);
-    const rlimit limit{bytes, old_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &old_);
-    std::signal(SIGXFSZ, old_handler_);
-  }
-
  private:
-  rlimit old_{};
-  void (*old_handler_)(int);
+  TempFolder temporary_;
+
+ protected:
+  const std::string& folder_ = temporary_.path();
 };
 
 TEST_F(FileTest, AppearsOnlyAtCommitAndReplacesWhatWasThere) {

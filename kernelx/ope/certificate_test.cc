@@ -16,6 +16,7 @@
 
 #include "kernelx/env/test_scenario.h"
 #include "kernelx/ground/rng.h"
+#include "kernelx/ground/testing.h"
 #include "kernelx/preprocess/preprocess.h"
 
 namespace kernelx {
@@ -24,15 +25,9 @@ namespace {
 constexpr size_t kRows = 100'000;
 constexpr int kFewStates = 32;  // where the verdict rests on the recording
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kInstrumented = true;
-#else
-constexpr bool kInstrumented = false;
-#endif
-
 /// Whole recordings take long when instrumented; the sample goes through the same code.
 #define KERNELX_SKIP_IF_INSTRUMENTED() \
-  if (kInstrumented) GTEST_SKIP() << "a whole recording takes too long under a sanitizer"
+  if (kSanitized) GTEST_SKIP() << "a whole recording takes too long under a sanitizer"
 
 const Dataset& RecordingA() {
   static const Dataset data =
@@ -203,7 +198,8 @@ TEST(Certificate, StickyActionsAreShuffledInBlocks) {
   // row the two look related; of four blocks 2 in 24 orders are as monotonous by chance.
   std::vector<HandRow> rows = OneTask(600);
   for (size_t i = 0; i < rows.size(); ++i) {
-    rows[i].action = -0.9 + 0.6 * static_cast<double>(i / 150);
+    const size_t block = i / 150;
+    rows[i].action = -0.9 + 0.6 * static_cast<double>(block);
     rows[i].wait_us = 100;
     rows[i].next_wait_us = 100 + i;
   }

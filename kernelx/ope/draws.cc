@@ -61,9 +61,7 @@ CollectedDraws CollectDraws(const Dataset& data, const Trajectories& trajectorie
     out.draws.rewards.push_back({.name = std::string(term), .value = {}});
   const std::vector<size_t> columns = PolicyColumns(data);
   out.draws.feature_count = columns.size();
-  const auto& names = data.feature_names();
-  const auto found = std::ranges::find(names, "previous_action");
-  const int standing = found == names.end() ? -1 : static_cast<int>(found - names.begin());
+  const int standing = FindColumn(data.feature_names(), "previous_action");
 
   for (uint32_t row = 0; row < data.size(); ++row) {
     const Behavior& behavior = data.behavior()[row];

@@ -306,6 +306,12 @@ PairedDifference OffPolicyEstimator::Compare(size_t policy, size_t versus, Estim
   return result;
 }
 
+std::vector<double> ConstantGrid() {
+  std::vector<double> grid;
+  for (int i = -10; i <= 10; ++i) grid.push_back(i / 10.0);
+  return grid;
+}
+
 ConstantChoice BestConstant(const LoggedDraws& draws, std::span<const double> grid,
                             const EstimateOptions& options) {
   CheckOptions(options);

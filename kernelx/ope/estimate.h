@@ -163,6 +163,9 @@ struct ConstantChoice {
   std::vector<double> values;  ///< Doubly robust mean total, in the order of the grid.
 };
 
+/// The actions a best constant is chosen from: -1, -0.9, ..., 1.
+[[nodiscard]] std::vector<double> ConstantGrid();
+
 /// The constant action of `grid` with the highest doubly robust total on these (training) draws;
 /// the one nearest 0 among equals. Its value here is optimistic: judge it elsewhere.
 [[nodiscard]] ConstantChoice BestConstant(const LoggedDraws& draws, std::span<const double> grid,

@@ -5,8 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
+#include "kernelx/dataset/dataset.h"
 #include "kernelx/ground/error.h"
 
 namespace kernelx {
@@ -16,11 +15,11 @@ std::vector<size_t> FindFeatures(std::string_view who, std::span<const std::stri
   std::vector<size_t> columns;
   std::vector<std::string_view> missing;
   for (const std::string& name : wanted) {
-    const auto found = std::ranges::find(available, name);
-    if (found == available.end()) {
+    const int found = FindColumn(available, name);
+    if (found < 0) {
       missing.push_back(name);
     } else {
-      columns.push_back(static_cast<size_t>(found - available.begin()));
+      columns.push_back(static_cast<size_t>(found));
     }
   }
   if (!missing.empty()) {

@@ -3,17 +3,16 @@
 #include "kernelx/preprocess/preprocess.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "kernelx/dataset/writer.h"
+#include "kernelx/ground/testing.h"
 #include "kernelx/preprocess/extractor.h"
 #include "kernelx/preprocess/test_recording.h"
 
@@ -26,13 +25,7 @@ constexpr char kA[] = "interventional-a.jsonl.xz";
 
 class PreprocessTest : public ::testing::Test {
  protected:
-  PreprocessTest() {
-    std::string pattern = ::testing::TempDir() + "kernelx-preprocess-XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  ~PreprocessTest() override { fs::remove_all(folder_); }
-
-  [[nodiscard]] std::string Path(const std::string& name) const { return folder_ + "/" + name; }
+  [[nodiscard]] std::string Path(const std::string& name) const { return temporary_.File(name); }
   std::string WriteRaw(const std::string& name, std::span<const RawTransition> rows) const {
     WriteFileAtomically(Path(name), FormatRaw(rows));
     return Path(name);
@@ -46,7 +39,11 @@ class PreprocessTest : public ::testing::Test {
     return files;
   }
 
-  std::string folder_;
+ private:
+  TempFolder temporary_;
+
+ protected:
+  const std::string& folder_ = temporary_.path();
 };
 
 /// A task's transition between two events.
@@ -249,25 +246,6 @@ TEST_F(PreprocessTest, SplitsEachRecordingOnItsOwn) {
               ReadFile(Path("a-out/") + split) + ReadFile(Path("b-out/") + split));
   }
 }
-
-/// Files may grow to `bytes` only while this lives: what a full disk does.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    old_handler_ = std::signal(SIGXFSZ, SIG_IGN);
-    ::getrlimit(RLIMIT_FSIZE, &old_);
-    const rlimit limit{bytes, old_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &old_);
-    std::signal(SIGXFSZ, old_handler_);
-  }
-
- private:
-  rlimit old_{};
-  void (*old_handler_)(int);
-};
 
 TEST_F(PreprocessTest, AFullDiskLeavesTheFolderAsItWas) {
   const auto rows = FirstRows(kA, 1000);

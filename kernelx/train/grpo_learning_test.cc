@@ -6,17 +6,12 @@
 
 #include <cmath>
 
+#include "kernelx/ground/testing.h"
 #include "kernelx/train/grpo_trainer.h"
 #include "kernelx/train/toy_env_test.h"
 
 namespace kernelx {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
 
 class GrpoLearning : public testing::Test {
  protected:
@@ -28,8 +23,8 @@ class GrpoLearning : public testing::Test {
 constexpr AdvantageScale kScales[] = {AdvantageScale::kNone, AdvantageScale::kEma,
                                       AdvantageScale::kBatch, AdvantageScale::kGroup};
 
-MlpPolicy Trained(MlpPolicy policy, GroupEnv& env, GrpoOptions options) {
-  GrpoTrainer trainer(std::move(policy), env, std::move(options));
+MlpPolicy Trained(const MlpPolicy& policy, GroupEnv& env, const GrpoOptions& options) {
+  GrpoTrainer trainer(policy, env, options);
   trainer.Run([](const UpdateMetrics&) { return true; });
   return trainer.policy();
 }

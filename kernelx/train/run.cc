@@ -144,12 +144,6 @@ void Checkpoint(const GrpoTrainer& trainer, const std::string& run) {
   trainer.Save(folder);
 }
 
-std::vector<double> ConstantGrid() {
-  std::vector<double> grid;
-  for (int i = -10; i <= 10; ++i) grid.push_back(i / 10.0);
-  return grid;
-}
-
 /// The constant to beat, where the recording can tell.
 void FindBestConstant(const Dataset& train, const Scenario& scenario, RunResult& result) {
   if (!train.has(Column::kBehavior)) return;
@@ -202,7 +196,7 @@ RunResult TrainRun(const Dataset& train, const Dataset& validation, const RunOpt
 
   stage("GRPO");
   SchedulerGroup env(scenario, options.grpo.seed, options.threads);
-  GrpoTrainer trainer(std::move(policy), env, options.grpo);
+  GrpoTrainer trainer(policy, env, options.grpo);
   if (options.resume) {
     const std::string last = LastCheckpoint(options.out);
     if (last.empty()) {

@@ -12,6 +12,7 @@
 #include "kernelx/dataset/reader.h"
 #include "kernelx/ground/error.h"
 #include "kernelx/ground/file.h"
+#include "kernelx/ground/testing.h"
 #include "kernelx/policy/registry.h"
 #include "kernelx/train/model_gain.h"
 #include "kernelx/train/scheduler_group.h"
@@ -31,19 +32,6 @@ std::shared_ptr<const Scenario> SampleScenario(int max_steps) {
   return std::make_shared<const Scenario>(Sample(),
                                           ScenarioOptions{.max_steps = max_steps, .threads = 1});
 }
-
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "kernelx-run-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~Folder() { fs::remove_all(path_); }
-  [[nodiscard]] std::string path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 RunOptions Small(const std::string& out) {
   RunOptions options;
@@ -111,7 +99,7 @@ TEST(ModelGain, OfDoingNothingIsZero) {
 }
 
 TEST(TrainRun, WritesARunFolderThatSaysWhereItComesFrom) {
-  const Folder folder;
+  const TempFolder folder;
   const RunResult result = TrainRun(Sample(), {}, Small(folder.path()));
   EXPECT_EQ(result.certificate.verdict, CertificateVerdict::kActs);
   EXPECT_EQ(result.curve.size(), 3U);
@@ -128,7 +116,7 @@ TEST(TrainRun, WritesARunFolderThatSaysWhereItComesFrom) {
 }
 
 TEST(TrainRun, RefusesWhatIsBlindUnlessTold) {
-  const Folder folder;
+  const TempFolder folder;
   RunOptions options = Small(folder.path());
   options.dynamics = "replay";
   try {
@@ -144,7 +132,7 @@ TEST(TrainRun, RefusesWhatIsBlindUnlessTold) {
 }
 
 TEST(TrainRun, NothingToResumeIsAnError) {
-  const Folder folder;
+  const TempFolder folder;
   RunOptions options = Small(folder.path());
   options.resume = true;
   EXPECT_THROW(TrainRun(Sample(), {}, options), Error);

@@ -11,6 +11,7 @@
 
 #include "kernelx/env/runqueue_episode.h"
 #include "kernelx/env/runqueue_recorder.h"
+#include "kernelx/ground/testing.h"
 #include "kernelx/ope/draws.h"
 #include "kernelx/ope/estimate.h"
 #include "kernelx/policy/registry.h"
@@ -20,12 +21,6 @@
 
 namespace kernelx {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
 
 std::shared_ptr<const RunQueueLoad> Load(uint64_t seed) {
   return std::make_shared<const RunQueueLoad>(MixedLoad(seed));

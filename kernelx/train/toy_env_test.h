@@ -87,7 +87,8 @@ struct ToyRegulator final : GroupEnv {
   static double Gain(const MlpPolicy& policy, size_t t) {
     double xy = 0.0;
     double xx = 0.0;
-    for (double x = -1.0; x <= 1.0; x += 0.1) {
+    for (int k = -10; k <= 10; ++k) {
+      const double x = k / 10.0;
       double state[kSize] = {x};
       state[1 + t] = 1.0;
       xy -= x * policy.Law(state).Median();

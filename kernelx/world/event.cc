@@ -56,11 +56,6 @@ constexpr double kDefaultPrio = 120.0;
 constexpr double kMaxRunnableAvg = 6.94;             // ln(1 + 1024)
 constexpr double kMinRunnable = 0.6931471805599453;  // the task itself
 
-int Find(std::span<const std::string> names, std::string_view name) {
-  const auto found = std::ranges::find(names, name);
-  return found == names.end() ? -1 : static_cast<int>(found - names.begin());
-}
-
 /// Did the share move towards one?
 bool Rose(double before, double after) {
   return after > before || (after == before && after > 0.5);
@@ -72,15 +67,15 @@ std::span<const std::string_view> EventFeatures::InputNames() { return kInputNam
 
 EventFeatures::EventFeatures(std::span<const std::string> names, const std::string& where)
     : width_(names.size()),
-      exec_ns_(Find(names, "exec_ns")),
-      vruntime_(Find(names, "vrt")),
-      wait_us_(Find(names, "wt_us")),
-      prio_(Find(names, "prio")),
-      static_prio_(Find(names, "sprio")),
-      normal_prio_(Find(names, "nprio")),
-      family_load_(Find(names, "family_load")) {
+      exec_ns_(FindColumn(names, "exec_ns")),
+      vruntime_(FindColumn(names, "vrt")),
+      wait_us_(FindColumn(names, "wt_us")),
+      prio_(FindColumn(names, "prio")),
+      static_prio_(FindColumn(names, "sprio")),
+      normal_prio_(FindColumn(names, "nprio")),
+      family_load_(FindColumn(names, "family_load")) {
   const auto column = [&](std::string_view name) {
-    const int found = Find(names, name);
+    const int found = FindColumn(names, name);
     if (found < 0) {
       throw Error(ErrorCode::kBadInput,
                   fmt::format("{}: feature \"{}\" is missing, which the World Model reads; "
