@@ -6,8 +6,10 @@ import sys
 
 ROOMS = {
     "ground": set(),
-    "dataset": {"ground"},
-    "preprocess": {"ground", "dataset"},
+    "record": {"ground"},
+    "act": {"ground"},
+    "dataset": {"ground", "record"},
+    "preprocess": {"ground", "record", "dataset"},
     "env": {"ground", "dataset", "preprocess"},
     "nn": {"ground"},
     "policy": {"ground", "nn", "env", "preprocess", "dataset"},
@@ -15,6 +17,8 @@ ROOMS = {
     "world": {"ground", "nn", "env", "preprocess", "dataset"},
     "train": {"ground", "dataset", "preprocess", "env", "nn", "policy", "ope"},
     "evaluate": {"ground", "dataset", "preprocess", "env", "nn", "policy", "ope"},
+    "live": {"ground", "record", "act", "dataset", "preprocess", "env", "nn", "policy"},
+    "ab": {"ground", "record", "act", "ope"},
     "cli": None,  # anything; nothing includes it
 }
 

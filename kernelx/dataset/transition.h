@@ -5,59 +5,12 @@
 // recorder saw them. Integers stay 64-bit integers here; nothing has passed through a double.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 
+#include "kernelx/record/event.h"
+
 namespace kernelx {
-
-inline constexpr int kRawFeatures = 24;
-
-/// Slots of `RawState::features`. The seed's recordings fill 0-7, 12 and 23 only.
-enum RawSlot : int {
-  kSlotCpu = 0,
-  kSlotPrio = 1,
-  kSlotStaticPrio = 2,
-  kSlotNormalPrio = 3,
-  kSlotExecNs = 4,      ///< se.sum_exec_runtime
-  kSlotVruntimeNs = 5,  ///< may sit just below 2^64
-  kSlotMigrations = 6,
-  kSlotCpusAllowed = 7,
-  kSlotRunnable = 8,  ///< runnable tasks on this CPU
-  kSlotWokenBy = 9,   ///< a `WokenBy`
-  kSlotWakerPid = 10,
-  kSlotSleepUs = 11,    ///< sleep before this wake
-  kSlotSwitches = 12,   ///< context switches of this CPU
-  kSlotVoluntary = 13,  ///< voluntary switches of the task
-  kSlotInvoluntary = 14,
-  kSlotSliceNs = 15,
-  kSlotUtilAvg = 16,
-  kSlotPreviousPrio = 17,  ///< prio of the task switched out
-  kSlotPreempted = 18,     ///< that switch was a preemption
-  kSlotTgid = 19,
-  kSlotCpuSinceWakeNs = 20,
-  kSlotRunnableAvg = 21,
-  kSlotStartNs = 22,  ///< start time of the task, ns since boot; 0 where not recorded
-  kSlotWaitUs = 23,   ///< from becoming runnable to running
-};
-
-/// Slot 9.
-enum class WokenBy : uint8_t {
-  kNobody = 0,  ///< was preempted while runnable
-  kTimer = 1,
-  kSoftirq = 2,
-  kHardirq = 3,
-  kTask = 4,
-  kNew = 5,
-};
-
-/// One switch-in of a task.
-struct RawState {
-  std::array<uint64_t, kRawFeatures> features{};
-  uint64_t timestamp_ns = 0;
-  int32_t pid = 0;
-  int32_t cpu = 0;
-};
 
 enum class DrawMode : uint8_t {
   kTask = 0,   ///< a draw a task and event
