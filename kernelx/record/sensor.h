@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The kernelx authors
 // SPDX-License-Identifier: MIT
 //
-// The sensor: every switch-in of the targeted tasks, from the running kernel. One interface, two
-// rungs behind it: BPF (all 24 slots) and tracefs (what the trace events carry).
+// The sensor: every switch-in of the targeted tasks, from the running kernel.
 // Not here: files (kxr.h), features (preprocess), changes to any task (act).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +28,7 @@ struct SensorStats {
   uint64_t events = 0;    ///< handed out
   uint64_t dropped = 0;   ///< lost because the buffer was full, over all CPUs
   uint64_t filtered = 0;  ///< switch-ins that were no target, told apart inside the kernel
+  uint64_t collided = 0;  ///< events without their wait: two tasks shared a slot of the kernel side
 };
 
 /// What the kernel was seen to do, in order of time a CPU; across CPUs within a drain in order of
@@ -48,19 +48,23 @@ class SensorSink {
 class Sensor {
  public:
   virtual ~Sensor() = default;
-  /// `bpf` or `tracefs`.
+  /// The way it is attached: `bpf`.
   [[nodiscard]] virtual std::string rung() const = 0;
   /// Hands out what has come since the last call. Never blocks: the ring wakes nobody, the caller
   /// drains on a timer of its own.
   virtual void Drain(SensorSink& sink) = 0;
   [[nodiscard]] virtual SensorStats stats() const = 0;
-  /// Adds a process tree to the targets (a command started after the sensor was attached).
+  /// Adds a process tree to the targets (a command started after the sensor was attached). Needs a
+  /// `tree_roots` at opening, so that the kernel side follows forks.
   virtual void AddTree(int32_t root_tgid) = 0;
 };
 
-/// The best rung this machine allows. Throws kMissingCapability saying what is missing for each
-/// rung, and the mend. `rung`: "" the best, or the name of one to insist on.
+/// The best rung this machine allows, or the one named. Throws kMissingCapability saying what is
+/// missing and the mend.
 [[nodiscard]] std::unique_ptr<Sensor> OpenSensor(const SensorOptions& options,
                                                  const std::string& rung = "");
+
+/// The process and its descendants as they are now, the root first.
+[[nodiscard]] std::vector<int32_t> TreeOf(int32_t root_tgid);
 
 }  // namespace kernelx
