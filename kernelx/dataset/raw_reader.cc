@@ -1,8 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The kernelx authors
 // SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
 #include <iterator>
 #include <utility>
 
+#include "kernelx/dataset/kxr_rows.h"
 #include "kernelx/dataset/line_reader.h"
 #include "kernelx/dataset/reader.h"
 #include "kernelx/dataset/row_parser.h"
@@ -17,11 +20,36 @@ struct RawChunk {
   size_t count = 0;
 };
 
+void ReadRecording(const std::string& path,
+                   const std::function<void(std::span<RawTransition>)>& take, ReadReport& report) {
+  const KxrStats stats = ReadKxrRows(path, [&](std::span<RawTransition> rows) {
+    report.rows += rows.size();
+    take(rows);
+  });
+  report.bytes = stats.bytes;
+  if (stats.lost > 0) {
+    report.notes.push_back(fmt::format("{}: {} events were lost while recording, in {} gaps", path,
+                                       stats.lost, stats.gaps));
+  }
+  if (stats.torn) {
+    report.notes.push_back(
+        fmt::format("{}: has no end mark (the recorder was killed, or still runs); all {} events "
+                    "before are here",
+                    path, stats.events));
+  }
+}
+
 }  // namespace
 
 void ReadRawChunks(const std::string& path, const ReadOptions& options,
                    const std::function<void(std::span<RawTransition>)>& take, ReadReport* report) {
   ReadReport own;
+  if (IsKxr(path)) {
+    ReadRecording(path, take, own);
+    if (own.rows == 0) FailNoRows(path, own);
+    if (report != nullptr) *report = std::move(own);
+    return;
+  }
   const auto source = ByteSource::Open(path);
   LineChunker chunker(*source);
   LineLedger ledger(path, options.quarantine, own);

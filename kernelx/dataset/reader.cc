@@ -15,6 +15,7 @@
 #include "kernelx/dataset/row_parser.h"
 #include "kernelx/dataset/sidecar.h"
 #include "kernelx/ground/error.h"
+#include "kernelx/record/kxr.h"
 
 namespace kernelx {
 namespace {
@@ -141,6 +142,7 @@ Dataset LoadDataset(const std::string& path, const ReadOptions& options, ReadRep
 
 FileForm DetectForm(const std::string& path) {
   if (fs::is_directory(path)) return FileForm::kProcessed;
+  if (IsKxr(path)) return FileForm::kRaw;
   const auto source = ByteSource::Open(path);
   LineChunker chunker(*source);
   TextChunk chunk;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The kernelx authors
 // SPDX-License-Identifier: MIT
 //
-// Reading recordings and datasets: JSONL, plain or compressed with gzip, xz or zstd (told by
+// Reading recordings (.kxr) and datasets: JSONL, plain or compressed with gzip, xz or zstd (told by
 // content, not by suffix). A line that is not exactly a row is a bad line: the file is refused at
 // the first one, or, with a quarantine, the line is set aside and counted. See docs/format.md.
 #pragma once

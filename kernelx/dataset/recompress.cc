@@ -11,6 +11,7 @@
 #include "kernelx/dataset/writer.h"
 #include "kernelx/ground/error.h"
 #include "kernelx/ground/file.h"
+#include "kernelx/record/kxr.h"
 
 namespace kernelx {
 namespace {
@@ -72,6 +73,17 @@ ReadReport Copy(const std::string& from, const std::string& to, const ProcessedS
   return report;
 }
 
+/// A recording as JSONL.
+ReadReport WriteRows(const std::string& from, const std::string& to, const ReadOptions& options) {
+  ReadReport report;
+  TextWriter writer(to);
+  ReadRawChunks(
+      from, options, [&](std::span<RawTransition> rows) { writer.Write(FormatRaw(rows)); },
+      &report);
+  writer.Commit();
+  return report;
+}
+
 /// A processed file is only readable beside its features.json: takes it along, but never replaces
 /// another one.
 void CopySidecar(const Sidecar& sidecar, const std::string& to) {
@@ -100,6 +112,13 @@ ReadReport Recompress(const std::string& from, const std::string& to, const Read
   if (fs::equivalent(from, to, ignored)) {
     throw Error(ErrorCode::kUsage, fmt::format("{}: is input and output; name another output", to));
   }
+  if (fs::path(to).extension() == ".kxr") {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("{}: a recording (.kxr) holds what only the kernel knew; it is made by "
+                            "`kernelx record`",
+                            to));
+  }
+  if (IsKxr(from)) return WriteRows(from, to, options);
   if (DetectForm(from) == FileForm::kRaw) return Copy<RawCheck>(from, to, {}, options);
   const Sidecar sidecar = ReadSidecar(fs::path(from).parent_path().string());
   CopySidecar(sidecar, to);

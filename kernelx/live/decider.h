@@ -21,8 +21,6 @@ struct Decision {
   uint32_t window = 0;
   double p_draw = 0.0;
   double p_zero = 0.0;
-  double center = 0.0;
-  double radius = 1.0;
 };
 
 class Decider {

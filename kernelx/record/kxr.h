@@ -7,10 +7,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "kernelx/record/event.h"
@@ -25,10 +23,8 @@ struct NudgeRecord {
   bool drawn = false;  ///< at random, with the law below; else taken by rule
   uint8_t mode = 0;    ///< 0 task: a draw a task and event; 1 group: a draw a name and window
   uint32_t window = 0;
-  double p_draw = 0.0;  ///< probability of a draw at an event
-  double p_zero = 0.0;  ///< probability that a draw is `center`; else uniform around it
-  double center = 0.0;  ///< 0, or the action of the policy explored around
-  double radius = 1.0;  ///< draws are uniform on [center - radius, center + radius] within [-1, 1]
+  double p_draw = 0.0;      ///< probability of a draw at an event
+  double p_zero = 0.0;      ///< probability that a draw is exactly 0; else Uniform(-1, 1)
   uint64_t decided_ns = 0;  ///< CLOCK_MONOTONIC; the timestamp of the event decided on
   uint64_t applied_ns = 0;  ///< CLOCK_MONOTONIC, after the system call
   bool applied = false;     ///< the kernel took it
@@ -60,14 +56,16 @@ struct KxrStats {
   bool torn = false;   ///< reading: the last frame is not whole (the recorder was killed)
 };
 
-/// Writes a recording. Frames go to disk when `frame_bytes` of records are there, or at `Flush`
-/// (call it once a second). The file is readable at every moment after construction.
+/// Writes a recording. A frame goes to disk when a thousand records are there, or at `Flush` (call
+/// it once a second). The file is readable at every moment after construction.
 class KxrWriter {
  public:
   /// `about`: free-form provenance (kernel release, machine, rung, options). Throws kFile when the
   /// file exists (never overwritten) or cannot be made.
   KxrWriter(const std::string& path, const std::map<std::string, std::string>& about);
   ~KxrWriter();
+  KxrWriter(const KxrWriter&) = delete;
+  KxrWriter& operator=(const KxrWriter&) = delete;
   void Event(const SchedEvent& event);
   void Nudge(const NudgeRecord& nudge);
   void Gap(const GapRecord& gap);
@@ -81,6 +79,9 @@ class KxrWriter {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// Whether the file begins as a recording does; false as well when it cannot be read.
+[[nodiscard]] bool IsKxr(const std::string& path);
 
 /// Reads a recording from its begin. Throws kBadInput for what is no recording, a newer version or
 /// a broken frame in the middle (naming its offset); a torn end is only said in the stats.
