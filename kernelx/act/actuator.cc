@@ -84,8 +84,8 @@ ApplyResult WriteSched(int32_t tid, int nice, uint64_t slice_ns, SchedParams* no
   SchedAttr after;
   if (!GetAttr(tid, after)) return ApplyResult::kGone;
   if (now != nullptr) *now = Params(after);
-  const bool slice_kept = slice_ns == 0 || after.sched_runtime == 0 ||
-                          after.sched_runtime == slice_ns;
+  const bool slice_kept =
+      slice_ns == 0 || after.sched_runtime == 0 || after.sched_runtime == slice_ns;
   return after.sched_nice == nice && slice_kept ? ApplyResult::kApplied : ApplyResult::kMismatch;
 }
 

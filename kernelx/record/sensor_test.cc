@@ -16,32 +16,12 @@
 #include <thread>
 
 #include "kernelx/ground/error.h"
+#include "kernelx/ground/testing.h"
 
 namespace kernelx {
 namespace {
 
 using std::chrono::milliseconds;
-
-/// A process of the test's own, ended with it.
-class Child {
- public:
-  explicit Child(const std::function<void()>& work) : pid_(fork()) {
-    if (pid_ != 0) return;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    work();
-    _exit(0);
-  }
-  ~Child() {
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-  [[nodiscard]] pid_t pid() const { return pid_; }
-
- private:
-  pid_t pid_;
-};
 
 struct Seen final : SensorSink {
   std::vector<SchedEvent> events;
@@ -96,7 +76,7 @@ std::pair<uint64_t, uint64_t> SchedStat(pid_t pid) {
 }
 
 TEST(SensorTest, SeesAPeriodicTaskAsItIs) {
-  const Child child(SleepPeriodically);
+  const ChildProcess child(SleepPeriodically);
   std::this_thread::sleep_for(milliseconds(20));
   OPEN_OR_SKIP(sensor, (SensorOptions{.target = {.pids = {child.pid()}}}));
   Seen seen;
@@ -142,7 +122,7 @@ TEST(SensorTest, WaitsAndCountsAreTheKernelsOwn) {
     sched_setaffinity(0, sizeof(one), &one);
     Burn();
   };
-  const Child a(pinned), b(pinned), c(pinned);
+  const ChildProcess a(pinned), b(pinned), c(pinned);
   std::this_thread::sleep_for(milliseconds(20));
   OPEN_OR_SKIP(sensor, (SensorOptions{.target = {.pids = {a.pid(), b.pid(), c.pid()}}}));
   Seen seen;
@@ -170,7 +150,7 @@ TEST(SensorTest, WaitsAndCountsAreTheKernelsOwn) {
 TEST(SensorTest, FollowsATreeAndNeverTheIgnored) {
   std::array<int, 2> go{};
   ASSERT_EQ(pipe(go.data()), 0);
-  const Child root([&] {
+  const ChildProcess root([&] {
     char byte = 0;
     if (read(go[0], &byte, 1) != 1) _exit(1);
     if (fork() == 0) {
@@ -207,12 +187,12 @@ TEST(SensorTest, FollowsATreeAndNeverTheIgnored) {
 }
 
 TEST(SensorTest, CountsWhatTheRingCannotHold) {
-  const Child child(SleepPeriodically);
+  const ChildProcess child(SleepPeriodically);
   OPEN_OR_SKIP(sensor, (SensorOptions{.buffer_bytes = 4096}));
-  const Child a([] {
+  const ChildProcess a([] {
     for (;;) sched_yield();
   });
-  const Child b([] {
+  const ChildProcess b([] {
     for (;;) sched_yield();
   });
   std::this_thread::sleep_for(milliseconds(200));  // nobody drains: 22 events fill the ring
@@ -227,7 +207,7 @@ TEST(SensorTest, TellsWhenATaskIsGone) {
   OPEN_OR_SKIP(sensor, SensorOptions{});
   pid_t pid = 0;
   {
-    const Child child([] { pause(); });
+    const ChildProcess child([] { pause(); });
     pid = child.pid();
     std::this_thread::sleep_for(milliseconds(10));
   }
