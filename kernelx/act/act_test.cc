@@ -13,6 +13,7 @@
 
 #include "kernelx/act/actuator.h"
 #include "kernelx/act/journal.h"
+#include "kernelx/act/probe.h"
 #include "kernelx/act/supervisor.h"
 #include "kernelx/ground/error.h"
 #include "kernelx/ground/testing.h"
@@ -198,6 +199,14 @@ TEST(SupervisorTest, TheActorNoticesThatItIsAlone) {
     std::this_thread::sleep_for(milliseconds(10));
   }
   EXPECT_FALSE(supervisor.alive());
+}
+
+TEST(ProbeTest, NiceMovesTheShareOfASharedCpu) {
+  const ProbeResult result = ProbeKnobs();
+  EXPECT_TRUE(result.nice_written);  // upwards needs no right
+  // Weights 335 and 1024: 0.247; a busy machine disturbs both alike.
+  EXPECT_LT(result.nice_share, 0.4);
+  EXPECT_TRUE(result.nice_acts()) << result.Text();
 }
 
 }  // namespace

@@ -55,8 +55,13 @@ class FeatureExtractor {
   /// a new history.
   void Observe(const RawState& event, double standing_action, std::span<double> features);
 
-  /// Drops what is known of a task: at a gap in the recording, or when it is gone.
+  /// Drops what is known of a task: at a gap in the recording.
   void Forget(const TaskId& task) { tasks_.erase(task); }
+  /// The task has ended, and its process with it when it was the first thread.
+  void Gone(const TaskId& task) {
+    Forget(task);
+    families_.erase(static_cast<uint64_t>(task.pid));
+  }
   /// Timestamp of the last event observed of `task`, or 0.
   [[nodiscard]] uint64_t LastEvent(const TaskId& task) const;
 

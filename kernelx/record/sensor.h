@@ -22,12 +22,14 @@ struct SensorOptions {
   size_t buffer_bytes = size_t{8} << 20;
   /// Never reported: the caller's own process, and its supervisor.
   std::vector<int32_t> ignored_tgids = {};
+  bool measure_cost = false;  ///< lets the kernel time the sensor's programs (which costs as well)
 };
 
 struct SensorStats {
   uint64_t events = 0;    ///< handed out
   uint64_t dropped = 0;   ///< lost because the buffer was full, over all CPUs
   uint64_t filtered = 0;  ///< switch-ins that were no target, told apart inside the kernel
+  double kernel_s = 0.0;   ///< CPU time of the kernel side, with `measure_cost`
   uint64_t collided = 0;  ///< events without their wait: two tasks shared a slot of the kernel side
 };
 

@@ -141,10 +141,12 @@ class BpfSensor final : public Sensor {
     Load(options);
     for (const int32_t pid : options.target.pids) AddProcess(pid, 0);
     for (const int32_t root : options.target.tree_roots) AddTree(root);
+    if (options.measure_cost) stats_fd_ = bpf_enable_stats(BPF_STATS_RUN_TIME);
     Attach();
   }
 
   ~BpfSensor() override {
+    if (stats_fd_ >= 0) close(stats_fd_);
     for (bpf_link* link : links_) bpf_link__destroy(link);
     ring_buffer__free(ring_);
     bpf_object__close(object_);
@@ -181,6 +183,7 @@ class BpfSensor final : public Sensor {
     return {.events = events_,
             .dropped = counters.dropped,
             .filtered = counters.filtered,
+            .kernel_s = KernelSeconds(),
             .collided = counters.collided};
   }
 
@@ -258,6 +261,20 @@ class BpfSensor final : public Sensor {
     return sum;
   }
 
+  [[nodiscard]] double KernelSeconds() const {
+    if (stats_fd_ < 0) return 0.0;
+    uint64_t run_ns = 0;
+    bpf_program* program = nullptr;
+    bpf_object__for_each_program(program, object_) {
+      bpf_prog_info info{};
+      uint32_t size = sizeof(info);
+      if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0) {
+        run_ns += info.run_time_ns;
+      }
+    }
+    return static_cast<double>(run_ns) / 1e9;
+  }
+
   static int Take(void* self, void* data, size_t size) {
     auto& sensor = *static_cast<BpfSensor*>(self);
     uint32_t kind = 0;
@@ -283,6 +300,7 @@ class BpfSensor final : public Sensor {
   std::vector<Item> batch_;
   int targets_ = -1;
   int counters_ = -1;
+  int stats_fd_ = -1;
   bool inherit_;
   uint64_t events_ = 0;
   uint64_t told_dropped_ = 0;
