@@ -49,6 +49,9 @@ def test_examples_run():
         for line in examples(help_of(verb)):
             done = subprocess.run(["bash", "-o", "pipefail", "-c", line], env=environment,
                                   capture_output=True, text=True, timeout=120)
+            if done.returncode == 3:  # a capability of the kernel or the user is missing
+                print(f"  skipped: {line.splitlines()[0]}: {done.stderr.strip().splitlines()[-1]}")
+                continue
             # A reader of a pipe may leave before its writer: 141 is SIGPIPE.
             assert done.returncode in (0, 141), f"{line}\n{done.stderr}"
             assert done.stdout.strip(), f"no result on stdout: {line}"
