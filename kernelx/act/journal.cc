@@ -33,7 +33,7 @@ std::string RunFolder() {
   std::error_code failed;
   fs::create_directories(folder, failed);
   if (failed || access(folder.c_str(), W_OK) != 0) {
-    throw Error(ErrorCode::kFile,
+    throw Error(ErrorCode::kMissingCapability,
                 fmt::format("{}: {}; run as root, or name a folder of your own in KERNELX_RUN_DIR",
                             folder, failed ? failed.message() : std::strerror(errno)));
   }

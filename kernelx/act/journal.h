@@ -15,7 +15,8 @@
 namespace kernelx {
 
 /// Where running parts leave their files: $KERNELX_RUN_DIR, or /run/kernelx. Made when missing;
-/// throws kFile when it cannot be.
+/// throws
+/// kMissingCapability when it cannot be.
 [[nodiscard]] std::string RunFolder();
 
 /// Fixed width, in the file.

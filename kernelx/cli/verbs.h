@@ -20,13 +20,14 @@ void AddTrain(CLI::App& root);
 void AddEvaluate(CLI::App& root);
 void AddDemo(CLI::App& root);
 void AddBench(CLI::App& root);
+void AddDoctor(CLI::App& root);
 void AddRecord(CLI::App& root);
 void AddLive(CLI::App& root);
 void AddRestore(CLI::App& root);
 
-inline constexpr void (*kVerbs[])(CLI::App&) = {AddRecord,  AddInspect,  AddConvert,  AddPreprocess,
-                                                AddRollout, AddSimulate, AddCheckEnv, AddWorld,
-                                                AddTrain,   AddEvaluate, AddLive,     AddRestore,
-                                                AddDemo,    AddBench,    AddRunqueue};
+inline constexpr void (*kVerbs[])(CLI::App&) = {
+    AddDoctor,   AddRecord,   AddInspect, AddConvert, AddPreprocess, AddRollout,
+    AddSimulate, AddCheckEnv, AddWorld,   AddTrain,   AddEvaluate,   AddLive,
+    AddRestore,  AddDemo,     AddBench,   AddRunqueue};
 
 }  // namespace kernelx::cli
