@@ -18,7 +18,7 @@ ROOMS = {
     "train": {"ground", "dataset", "preprocess", "env", "nn", "policy", "ope"},
     "evaluate": {"ground", "dataset", "preprocess", "env", "nn", "policy", "ope"},
     "live": {"ground", "record", "act", "dataset", "preprocess", "env", "nn", "policy"},
-    "ab": {"ground", "record", "act", "ope"},
+    "ab": {"ground", "act", "evaluate"},
     "cli": None,  # anything; nothing includes it
 }
 

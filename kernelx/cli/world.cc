@@ -33,19 +33,18 @@ void Train(TrainFlags flags) {
   const Dataset data =
       LoadData(folder ? flags.data + "/train.jsonl" : flags.data, flags.fit.threads);
   flags.fit.checkpoint = flags.out + ".part";
-  const auto total = static_cast<uint64_t>(flags.fit.members) *
-                     static_cast<uint64_t>(flags.fit.epochs + flags.fit.effect_epochs);
-  Progress progress("world", total);
+  const auto round = static_cast<uint64_t>(flags.fit.epochs + flags.fit.effect_epochs);
+  const uint64_t member = round * static_cast<uint64_t>(flags.fit.rounds);
+  Progress progress("world", member * flags.fit.members);
   WorldFitReport report;
   WorldModel model = FitWorld(
       data, flags.fit,
       [&](const WorldFitProgress& at) {
         const int before = at.effect ? flags.fit.epochs : 0;
-        progress.Show(
-            at.member * static_cast<uint64_t>(flags.fit.epochs + flags.fit.effect_epochs) +
-                static_cast<uint64_t>(before + at.epoch),
-            fmt::format("member {} {} nll {:.3f}", at.member + 1, at.effect ? "effect" : "base",
-                        at.held_out));
+        progress.Show(at.member * member + static_cast<uint64_t>(at.round) * round +
+                          static_cast<uint64_t>(before + at.epoch),
+                      fmt::format("member {} {} nll {:.3f}", at.member + 1,
+                                  at.effect ? "effect" : "base", at.held_out));
       },
       &report);
   progress.Finish();
@@ -85,6 +84,8 @@ void AddWorldTrain(CLI::App& world) {
   verb.add_option("--seed", flags->fit.seed, "seed of all that is random")->capture_default_str();
   verb.add_option("--members", flags->fit.members, "of the ensemble")->capture_default_str();
   verb.add_option("--epochs", flags->fit.epochs, "of a member, at most")->capture_default_str();
+  verb.add_option("--rounds", flags->fit.rounds, "of base and effect in turn")
+      ->capture_default_str();
   verb.add_option("--rows-per-epoch", flags->fit.rows_per_epoch, "at most; 0: all")
       ->capture_default_str();
   verb.add_option("--threads", flags->fit.threads, "threads (0: one a core)")

@@ -27,6 +27,20 @@ class Histogram {
     total_ += other.total_;
   }
 
+  /// What was added to this since it was `earlier`.
+  [[nodiscard]] Histogram Since(const Histogram& earlier) const {
+    Histogram since;
+    for (size_t i = 0; i < kBuckets; ++i) {
+      since.counts_[i] = counts_[i] - earlier.counts_[i];
+      since.total_ += since.counts_[i];
+    }
+    return since;
+  }
+  void AddToBucket(size_t bucket, uint64_t count) {
+    counts_[std::min(bucket, kBuckets - 1)] += count;
+    total_ += count;
+  }
+
   [[nodiscard]] uint64_t total() const { return total_; }
   [[nodiscard]] uint64_t count(size_t bucket) const { return counts_[bucket]; }
 

@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <numbers>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 #include "kernelx/env/dynamics.h"
@@ -44,12 +43,20 @@ struct Schedule {
   unsigned threads = 0;
 };
 
-/// One network's part of the outputs, the other's (if any) added as constants.
+/// One network's part of the outputs, the other's added as constants.
 struct Task {
   const FitData& data;
   bool effect = false;
-  std::vector<float> base_out = {};  // effect: entry x kHeadOutputs, what the base says
+  std::vector<float> other = {};  // entry x kHeadOutputs, what the other says; empty: nothing
 };
+
+void SetInput(const FitData& data, size_t entry, bool effect, std::span<float> input) {
+  std::ranges::copy(data.input(entry), input.begin());
+  if (!effect) return;
+  constexpr auto kScale = static_cast<float>(1.0 / kActionScale);
+  input[EventFeatures::kInputs] = data.previous_action[entry] * kScale;
+  input[EventFeatures::kInputs + 1] = data.action[entry] * kScale;
+}
 
 /// Trains one network and leaves it with the weights that did best on held-out entries.
 class Trainer {
@@ -112,13 +119,7 @@ class Trainer {
   MlpGradient<float>::Fill Filler(std::span<const uint32_t> entries) const {
     return [this, entries](MlpBlock<float>& block, size_t begin, size_t end) {
       for (size_t c = 0; c < end - begin; ++c) {
-        const uint32_t i = entries[begin + c];
-        const auto input = block.input(c);
-        std::ranges::copy(task_.data.input(i), input.begin());
-        if (!task_.effect) continue;
-        constexpr auto kScale = static_cast<float>(1.0 / kActionScale);
-        input[EventFeatures::kInputs] = task_.data.previous_action[i] * kScale;
-        input[EventFeatures::kInputs + 1] = task_.data.action[i] * kScale;
+        SetInput(task_.data, entries[begin + c], task_.effect, block.input(c));
       }
     };
   }
@@ -127,9 +128,9 @@ class Trainer {
                double scale) const {
     std::array<float, kHeadOutputs> out;
     std::ranges::copy(block.output(column), out.begin());
-    if (task_.effect) {
-      const float* base = task_.base_out.data() + size_t{entry} * kHeadOutputs;
-      for (size_t k = 0; k < kHeadOutputs; ++k) out[k] += base[k];
+    if (!task_.other.empty()) {
+      const float* other = task_.other.data() + size_t{entry} * kHeadOutputs;
+      for (size_t k = 0; k < kHeadOutputs; ++k) out[k] += other[k];
     }
     return EvaluateHeads<float>(out, task_.data.target[entry], gradient, scale).sum();
   }
@@ -166,15 +167,16 @@ std::vector<size_t> Sizes(size_t inputs, const std::vector<size_t>& hidden) {
   return sizes;
 }
 
-/// What the base says of every entry.
-std::vector<float> BaseOutputs(const FitData& data, const Mlp<float>& base, unsigned threads) {
+/// What a network says of every entry.
+std::vector<float> Outputs(const FitData& data, const Mlp<float>& net, bool effect,
+                           unsigned threads) {
   std::vector<float> out(data.size() * kHeadOutputs);
-  MlpGradient<float> pass(base);
+  MlpGradient<float> pass(net);
   pass.Evaluate(
-      base, data.size(), threads,
+      net, data.size(), threads,
       [&](MlpBlock<float>& block, size_t begin, size_t end) {
         for (size_t c = 0; c < end - begin; ++c) {
-          std::ranges::copy(data.input(begin + c), block.input(c).begin());
+          SetInput(data, begin + c, effect, block.input(c));
         }
       },
       [&](MlpBlock<float>& block, size_t begin, size_t end, size_t) {
@@ -186,32 +188,19 @@ std::vector<float> BaseOutputs(const FitData& data, const Mlp<float>& base, unsi
   return out;
 }
 
-/// The entries of a member: a bootstrap of the training tasks, and what is held out.
+/// The entries of a member.
 struct Split {
   std::vector<uint32_t> train, held_out;
 };
 
 Split SplitTasks(const FitData& data, uint64_t seed) {
-  std::vector<uint64_t> tasks(data.task);
-  std::ranges::sort(tasks);
-  tasks.erase(std::ranges::unique(tasks).begin(), tasks.end());
-  std::vector<uint64_t> kept;
-  for (const uint64_t task : tasks) {
-    if (MixSeed(seed, task) % kHeldOutShare != 0) kept.push_back(task);
-  }
-  if (kept.empty()) kept = tasks;
-  std::unordered_map<uint64_t, int> copies;
-  Rng rng(seed, 7);
-  for (size_t i = 0; i < kept.size(); ++i) ++copies[kept[rng.Below(kept.size())]];
   Split split;
   for (uint32_t i = 0; i < data.size(); ++i) {
-    const auto found = copies.find(data.task[i]);
-    if (found != copies.end()) {
-      split.train.insert(split.train.end(), static_cast<size_t>(found->second), i);
-    } else if (MixSeed(seed, data.task[i]) % kHeldOutShare == 0) {
-      split.held_out.push_back(i);
-    }
+    const bool held_out = MixSeed(seed, data.task[i]) % kHeldOutShare == 0;
+    (held_out ? split.held_out : split.train).push_back(i);
   }
+  if (split.train.empty()) split.train = split.held_out;
+  Rng rng(seed, 7);
   if (split.held_out.empty()) split.held_out = split.train;
   if (split.held_out.size() > kHeldOutRows) {  // evenly, by lot
     for (size_t i = 0; i < kHeldOutRows; ++i) {
@@ -236,42 +225,38 @@ WorldMember FitMember(const FitData& all, const FitData& randomised, const World
                       size_t index, const std::function<void(const WorldFitProgress&)>& progress) {
   const uint64_t seed = MixSeed(options.seed, index);
   WorldMember member = NewMember(options, seed);
-  WorldFitProgress at{.member = index, .members = options.members, .epochs = options.epochs};
+  WorldFitProgress at{.member = index, .members = options.members};
   const Progress report = [&](int epoch, double held_out) {
     at.epoch = epoch + 1;
     at.held_out = held_out;
     if (progress) progress(at);
   };
-  {
-    Split split = SplitTasks(all, seed);
-    const Task task{.data = all};
-    Trainer trainer(task, member.base,
-                    {.epochs = options.epochs,
-                     .patience = options.patience,
-                     .batch = options.batch,
-                     .rows_per_epoch = options.rows_per_epoch,
+  const auto stage = [&](bool effect, int round) {
+    at.effect = effect;
+    at.round = round;
+    at.epochs = effect ? options.effect_epochs : options.epochs;
+    const FitData& data = effect ? randomised : all;
+    Split split = SplitTasks(data, seed);
+    Task task{.data = data, .effect = effect};
+    if (effect || round > 0) {
+      task.other = Outputs(data, effect ? member.base : member.effect, !effect, options.threads);
+    }
+    Trainer trainer(task, effect ? member.effect : member.base,
+                    {.epochs = at.epochs,
+                     .patience = effect ? options.effect_patience : options.patience,
+                     .batch = effect ? kEffectBatch : options.batch,
+                     .rows_per_epoch = effect ? 0 : options.rows_per_epoch,
                      .learning_rate = options.learning_rate,
-                     .seed = seed,
+                     .decay = effect ? options.effect_decay : 0.0,
+                     .seed = MixSeed(seed, static_cast<uint64_t>(2 * round + (effect ? 1 : 0))),
                      .threads = options.threads});
     trainer.Run(std::move(split.train), split.held_out, report);
+  };
+  for (int round = 0; round < options.rounds; ++round) {
+    stage(false, round);
+    if (randomised.size() == 0) break;
+    stage(true, round);
   }
-  if (randomised.size() == 0) return member;
-  Split split = SplitTasks(randomised, seed);
-  if (split.train.empty()) return member;
-  const Task task{.data = randomised,
-                  .effect = true,
-                  .base_out = BaseOutputs(randomised, member.base, options.threads)};
-  at.effect = true;
-  at.epochs = options.effect_epochs;
-  Trainer trainer(task, member.effect,
-                  {.epochs = options.effect_epochs,
-                   .patience = options.effect_patience,
-                   .batch = kEffectBatch,
-                   .learning_rate = options.learning_rate,
-                   .decay = options.effect_decay,
-                   .seed = MixSeed(seed, 1),
-                   .threads = options.threads});
-  trainer.Run(std::move(split.train), split.held_out, report);
   return member;
 }
 
@@ -279,10 +264,10 @@ WorldMember FitMember(const FitData& all, const FitData& randomised, const World
 std::string Recipe(const Dataset& data, const WorldFitOptions& o) {
   return fmt::format(
       "{} rows {} seed {} base {} effect {} epochs {} {} batch {} per {} rate {} decay {} stop {} "
-      "{}",
+      "{} rounds {}",
       data.digest(), data.size(), o.seed, fmt::join(o.base_hidden, "x"),
       fmt::join(o.effect_hidden, "x"), o.epochs, o.effect_epochs, o.batch, o.rows_per_epoch,
-      o.learning_rate, o.effect_decay, o.patience, o.effect_patience);
+      o.learning_rate, o.effect_decay, o.patience, o.effect_patience, o.rounds);
 }
 
 /// Members of a checkpoint made by the same recipe.
@@ -357,7 +342,7 @@ WorldModel RefitEffect(const WorldModel& model, const Dataset& data,
   }
   const Task task{.data = randomised,
                   .effect = true,
-                  .base_out = BaseOutputs(randomised, member.base, threads)};
+                  .other = Outputs(randomised, member.base, false, threads)};
   const WorldFitOptions defaults;
   Trainer trainer(task, member.effect,
                   {.epochs = kRefitEpochs,

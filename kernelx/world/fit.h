@@ -20,10 +20,11 @@ struct WorldFitOptions {
   size_t members = 5;
   std::vector<size_t> base_hidden = {96, 96};
   std::vector<size_t> effect_hidden = {64, 64};
-  int epochs = 10;                  ///< of the base, at most
+  int rounds = 2;                   ///< of base and effect in turn
+  int epochs = 10;                  ///< of the base, a round, at most
   size_t batch = 1024;              ///< rows a step of the base
   size_t rows_per_epoch = 131'072;  ///< at most; an epoch is a fresh lot of the member's rows
-  int effect_epochs = 40;           ///< over the randomised rows, at most
+  int effect_epochs = 40;           ///< over the randomised rows, a round, at most
   int patience = 3;                 ///< epochs without improvement before the base stops
   int effect_patience = 8;
   double learning_rate = 2e-3;  ///< falls to a twentieth along a cosine
@@ -38,7 +39,8 @@ struct WorldFitOptions {
 struct WorldFitProgress {
   size_t member = 0;
   size_t members = 0;
-  bool effect = false;  ///< the second stage
+  int round = 0;
+  bool effect = false;  ///< the second stage of a round
   int epoch = 0;
   int epochs = 0;
   double held_out = 0.0;  ///< mean negative log-likelihood of an event of held-out tasks
@@ -53,11 +55,11 @@ struct WorldFitReport {
   double seconds = 0.0;
 };
 
-/// Fits in two stages a member. The base learns from all rows of a bootstrap of tasks; a tenth of
-/// the tasks, another for each member, is held out to stop by. Then the effect learns from the
-/// randomised rows what the base is to be corrected by, with the base held fixed. Both end with a
-/// copy of the weights that did best on the held-out tasks. The result is a function of data,
-/// options and seed alone. Throws kBadInput for data without the features or without rows.
+/// Fits base and effect of a member in turn, each with the other's outputs held fixed: the base to
+/// all rows, the effect to the randomised ones. A tenth of the tasks, another for each member, is
+/// held out; each stage ends with a copy of the weights that did best there. Members differ by that
+/// tenth and by their first weights. The result is a function of data, options and seed alone.
+/// Throws kBadInput for data without the features or without rows.
 WorldModel FitWorld(const Dataset& data, const WorldFitOptions& options,
                     const std::function<void(const WorldFitProgress&)>& progress = {},
                     WorldFitReport* report = nullptr);
