@@ -167,6 +167,7 @@ Json ToJson(const Experiment& experiment, const Judgement& judgement) {
         {"warmup_s", o.warmup_s},
         {"seed", o.seed}}},
       {"cut_short", experiment.cut_short},
+      {"trouble", experiment.trouble},
       {"machine",
        {{"kernel", host.release},
         {"cpus", sysconf(_SC_NPROCESSORS_ONLN)},

@@ -20,7 +20,7 @@ enum class WorkKind : uint8_t {
   kPeriodic,   ///< wakes by timer every `period_us`, computes `work_us`; open loop
   kIrregular,  ///< the same with exponential pauses of that mean
   kEcho,       ///< a UDP server that computes `work_us` a request, and its open-loop client
-  kMessaging,  ///< pairs that bounce a message 64 times, rest 1 to 11 ms, and begin again
+  kMessaging,  ///< pairs that bounce a message 64 times, rest 1 to 21 ms, and begin again
   kHog,        ///< computes without end
   kBatch,      ///< computes 5 to 60 ms, sleeps 1 to 5 ms
   kFork,       ///< starts programs, one after the other

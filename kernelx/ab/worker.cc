@@ -25,7 +25,7 @@ constexpr uint64_t kGivenUpNs = 100'000'000;
 constexpr int kHogUnit = 400'000;  // steps of the loop: about a millisecond
 constexpr size_t kMessageBytes = 100;
 constexpr int kRounds = 64;
-constexpr uint64_t kMostRestNs = 10'000'000;
+constexpr uint64_t kMostRestNs = 20'000'000;
 
 uint64_t NowNs(clockid_t clock = CLOCK_MONOTONIC) {
   timespec now{};

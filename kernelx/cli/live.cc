@@ -33,7 +33,7 @@ struct LiveFlags {
   bool quiet = false;
   int ready_fd = -1;
   std::string audit;
-  uint32_t drain_us = 300;
+  uint32_t drain_us = 2000;  // what stands goes on standing meanwhile
   GovernorOptions governor;
   double rest_ms = 20.0;
   double ttl_s = 10.0;

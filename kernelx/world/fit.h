@@ -28,8 +28,11 @@ struct WorldFitOptions {
   int patience = 3;                 ///< epochs without improvement before the base stops
   int effect_patience = 8;
   double learning_rate = 2e-3;  ///< falls to a twentieth along a cosine
-  double effect_decay = 0.01;   ///< weight decay of the effect
-  unsigned threads = 0;         ///< does not change the result
+  /// Standard deviation of the noise on the standardised inputs while learning: no task is known by
+  /// its exact state.
+  double input_noise = 0.3;
+  double effect_decay = 0.01;  ///< weight decay of the effect
+  unsigned threads = 0;        ///< does not change the result
   /// Members finished are kept here, and taken up from here when the data and the options are the
   /// same; empty: nowhere. Removed when all are done.
   std::string checkpoint;
@@ -56,10 +59,10 @@ struct WorldFitReport {
 };
 
 /// Fits base and effect of a member in turn, each with the other's outputs held fixed: the base to
-/// all rows, the effect to the randomised ones. A tenth of the tasks, another for each member, is
-/// held out; each stage ends with a copy of the weights that did best there. Members differ by that
-/// tenth and by their first weights. The result is a function of data, options and seed alone.
-/// Throws kBadInput for data without the features or without rows.
+/// all rows of a bootstrap of tasks, the effect to the randomised ones. A tenth of the tasks,
+/// another for each member, is held out; each stage ends with a copy of the weights that did best
+/// there. The result is a function of data, options and seed alone. Throws kBadInput for data
+/// without the features or without rows.
 WorldModel FitWorld(const Dataset& data, const WorldFitOptions& options,
                     const std::function<void(const WorldFitProgress&)>& progress = {},
                     WorldFitReport* report = nullptr);
