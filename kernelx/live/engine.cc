@@ -206,8 +206,9 @@ void Engine::MeetHeir(Task& task, const SchedEvent& event) {
 
 /// What the event shows of the task's values: is our nudge in force, or has someone else come?
 void Engine::CheckStanding(Task& task, const SchedEvent& event) {
+  const uint64_t slice_ns = event.state.features[kSlotSliceNs];  // 0: the rung does not tell
   const bool shown = NiceIn(event) == task.nice &&
-                     (task.slice_ns == 0 || event.state.features[kSlotSliceNs] == task.slice_ns);
+                     (task.slice_ns == 0 || slice_ns == 0 || slice_ns == task.slice_ns);
   if (task.unchecked) {
     task.unchecked = false;
     ++stats_.checked;

@@ -11,14 +11,26 @@
 
 #include "kernelx/ground/error.h"
 #include "kernelx/record/sensor_bpf.h"
+#include "kernelx/record/tracefs_sensor.h"
 
 namespace kernelx {
 
 std::unique_ptr<Sensor> OpenSensor(const SensorOptions& options, const std::string& rung) {
-  if (!rung.empty() && rung != "bpf") {
-    throw Error(ErrorCode::kUsage, fmt::format("sensor '{}': there is `bpf`", rung));
+  if (!rung.empty() && rung != "bpf" && rung != "tracefs") {
+    throw Error(ErrorCode::kUsage, fmt::format("sensor '{}': there are `bpf` and `tracefs`", rung));
   }
-  return OpenBpfSensor(options);
+  if (rung == "tracefs") return OpenTracefsSensor(options);
+  try {
+    return OpenBpfSensor(options);
+  } catch (const Error& refused) {
+    if (rung == "bpf" || refused.code() != ErrorCode::kMissingCapability) throw;
+    try {
+      return OpenTracefsSensor(options);
+    } catch (const Error& second) {
+      if (second.code() != ErrorCode::kMissingCapability) throw;
+      throw refused;  // the first rung's mend is the one to follow
+    }
+  }
 }
 
 std::vector<int32_t> TreeOf(int32_t root_tgid) {

@@ -50,7 +50,7 @@ class SensorSink {
 class Sensor {
  public:
   virtual ~Sensor() = default;
-  /// The way it is attached: `bpf`.
+  /// The way it is attached: `bpf`, or `tracefs` (tracefs_sensor.h: fewer slots).
   [[nodiscard]] virtual std::string rung() const = 0;
   /// Hands out what has come since the last call. Never blocks: the ring wakes nobody, the caller
   /// drains on a timer of its own.
@@ -61,8 +61,8 @@ class Sensor {
   virtual void AddTree(int32_t root_tgid) = 0;
 };
 
-/// The best rung this machine allows, or the one named. Throws kMissingCapability saying what is
-/// missing and the mend.
+/// The best rung this machine allows, `bpf` before `tracefs`, or the one named. Throws
+/// kMissingCapability saying what is missing and the mend.
 [[nodiscard]] std::unique_ptr<Sensor> OpenSensor(const SensorOptions& options,
                                                  const std::string& rung = "");
 
