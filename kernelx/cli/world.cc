@@ -86,8 +86,6 @@ void AddWorldTrain(CLI::App& world) {
   verb.add_option("--epochs", flags->fit.epochs, "of a member, at most")->capture_default_str();
   verb.add_option("--rounds", flags->fit.rounds, "of base and effect in turn")
       ->capture_default_str();
-  verb.add_option("--input-noise", flags->fit.input_noise, "on standardised inputs, while learning")
-      ->capture_default_str();
   verb.add_option("--rows-per-epoch", flags->fit.rows_per_epoch, "at most; 0: all")
       ->capture_default_str();
   verb.add_option("--threads", flags->fit.threads, "threads (0: one a core)")

@@ -40,7 +40,6 @@ struct Schedule {
   size_t rows_per_epoch = 0;  // 0: all
   double learning_rate = 1e-3;
   double decay = 0.0;
-  double input_noise = 0.0;
   uint64_t seed = 0;
   unsigned threads = 0;
 };
@@ -87,7 +86,6 @@ class Trainer {
             (epoch + static_cast<double>(step) / static_cast<double>(steps)) / schedule_.epochs;
         const double wave = 0.5 * (1.0 + std::cos(std::numbers::pi * done));
         const size_t begin = step * schedule_.batch;
-        noise_seed_ = MixSeed(schedule_.seed, static_cast<uint64_t>(epoch) * steps + step);
         Step(std::span(train).subspan(begin, std::min(schedule_.batch, rows - begin)),
              schedule_.learning_rate * (kLastRate + (1.0 - kLastRate) * wave));
       }
@@ -127,20 +125,6 @@ class Trainer {
     };
   }
 
-  /// The same with noise on the state.
-  MlpGradient<float>::Fill Noisy(MlpGradient<float>::Fill fill) const {
-    if (schedule_.input_noise == 0.0) return fill;
-    return [this, fill](MlpBlock<float>& block, size_t begin, size_t end) {
-      fill(block, begin, end);
-      for (size_t c = 0; c < end - begin; ++c) {
-        Rng rng(noise_seed_, begin + c);
-        for (float& x : block.input(c).first(EventFeatures::kInputs)) {
-          x += static_cast<float>(schedule_.input_noise * rng.Normal());
-        }
-      }
-    };
-  }
-
   double Heads(MlpBlock<float>& block, size_t column, uint32_t entry, std::span<float> gradient,
                double scale) const {
     std::array<float, kHeadOutputs> out;
@@ -154,7 +138,7 @@ class Trainer {
 
   void Step(std::span<const uint32_t> entries, double rate) {
     const double scale = 1.0 / static_cast<double>(entries.size());
-    gradient_.Run(net_, entries.size(), schedule_.threads, Noisy(Filler(entries)),
+    gradient_.Run(net_, entries.size(), schedule_.threads, Filler(entries),
                   [&](MlpBlock<float>& block, size_t begin, size_t end, size_t) {
                     for (size_t c = 0; c < end - begin; ++c) {
                       Heads(block, c, entries[begin + c], block.output_gradient(c), scale);
@@ -173,7 +157,6 @@ class Trainer {
   const Task& task_;
   Mlp<float>& net_;
   Schedule schedule_;
-  uint64_t noise_seed_ = 0;
   MlpGradient<float> gradient_;
   Adam<float> adam_;
 };
@@ -279,7 +262,6 @@ WorldMember FitMember(const FitData& all, const FitData& randomised, const World
                      .rows_per_epoch = effect ? 0 : options.rows_per_epoch,
                      .learning_rate = options.learning_rate,
                      .decay = effect ? options.effect_decay : 0.0,
-                     .input_noise = options.input_noise,
                      .seed = MixSeed(seed, static_cast<uint64_t>(2 * round + (effect ? 1 : 0))),
                      .threads = options.threads});
     trainer.Run(std::move(split.train), split.held_out, report);
@@ -296,10 +278,10 @@ WorldMember FitMember(const FitData& all, const FitData& randomised, const World
 std::string Recipe(const Dataset& data, const WorldFitOptions& o) {
   return fmt::format(
       "{} rows {} seed {} base {} effect {} epochs {} {} batch {} per {} rate {} decay {} stop {} "
-      "{} rounds {} noise {}",
+      "{} rounds {}",
       data.digest(), data.size(), o.seed, fmt::join(o.base_hidden, "x"),
       fmt::join(o.effect_hidden, "x"), o.epochs, o.effect_epochs, o.batch, o.rows_per_epoch,
-      o.learning_rate, o.effect_decay, o.patience, o.effect_patience, o.rounds, o.input_noise);
+      o.learning_rate, o.effect_decay, o.patience, o.effect_patience, o.rounds);
 }
 
 /// Members of a checkpoint made by the same recipe.

@@ -28,11 +28,8 @@ struct WorldFitOptions {
   int patience = 3;                 ///< epochs without improvement before the base stops
   int effect_patience = 8;
   double learning_rate = 2e-3;  ///< falls to a twentieth along a cosine
-  /// Standard deviation of the noise on the standardised inputs while learning: no task is known by
-  /// its exact state.
-  double input_noise = 0.3;
-  double effect_decay = 0.01;  ///< weight decay of the effect
-  unsigned threads = 0;        ///< does not change the result
+  double effect_decay = 0.01;   ///< weight decay of the effect
+  unsigned threads = 0;         ///< does not change the result
   /// Members finished are kept here, and taken up from here when the data and the options are the
   /// same; empty: nowhere. Removed when all are done.
   std::string checkpoint;

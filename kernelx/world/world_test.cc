@@ -91,8 +91,8 @@ WorldFitOptions Small() {
   options.base_hidden = {32};
   options.effect_hidden = {16};
   options.batch = 128;
-  options.epochs = 10;
-  options.effect_epochs = 20;
+  options.epochs = 6;
+  options.effect_epochs = 14;
   options.learning_rate = 4e-3;
   options.threads = 1;
   return options;
@@ -255,6 +255,31 @@ TEST(Fit, SameForAnyThreadsAndTakenUpFromACheckpoint) {
   }
 }
 
+/// More patience finds nothing here, and what it tried leaves no trace.
+TEST(Fit, KeepsTheWeightsOfTheBestEpoch) {
+  const Dataset data = Generate(20, 60, Law::kRandomised, 6);
+  WorldFitOptions options = Small();
+  options.members = options.rounds = 1;
+  options.effect_epochs = 1;
+  options.epochs = 40;
+  options.learning_rate = 0.02;  // too fast and too long for these few rows
+  const auto fit = [&](int patience, std::vector<double>& losses) {
+    options.patience = patience;
+    return FitWorld(data, options, [&](const WorldFitProgress& at) {
+      if (!at.effect) losses.push_back(at.held_out);
+    });
+  };
+  std::vector<double> all, few;
+  const WorldModel patient = fit(100, all);
+  const WorldModel hasty = fit(8, few);
+  ASSERT_EQ(all.size(), 40U);
+  ASSERT_EQ(std::ranges::min(all), std::ranges::min(few));
+  ASSERT_LT(few.size(), all.size());
+  EXPECT_GT(all.back(), std::ranges::min(all) + 1e-3);
+  EXPECT_TRUE(
+      std::ranges::equal(patient.members[0].base.parameters(), hasty.members[0].base.parameters()));
+}
+
 TEST(Fit, ObservationalRowsTeachNoEffect) {
   const Dataset data = Generate(20, 60, Law::kObservational, 4);
   const WorldModel model = FitWorld(data, Small());
@@ -342,6 +367,34 @@ TEST_F(WorldDynamicsTest, MeanPenaltyAndStop) {
   EXPECT_TRUE(std::isfinite(total(",stop,draws=2")));
   EXPECT_THROW(Make(",nonsense"), Error);
   EXPECT_THROW(Make(",draws=0"), Error);
+}
+
+/// 4096 environments at once, as 256 groups of 16 clones: the same bits as one by one, and one
+/// clone's luck is that of its group.
+TEST_F(WorldDynamicsTest, AVectorStepIsThatOfEachAloneAndClonesShareLuck) {
+  const auto scenario = Make(",draws=2");
+  constexpr size_t kMany = 4096, kGroup = 16;
+  VectorEnv many(scenario, kMany, 5);
+  const auto start = [&](size_t i) { return scenario->start(i / kGroup % 40); };
+  for (size_t i = 0; i < kMany; ++i) many.ResetTo(i, start(i), 100 + i / kGroup);
+  std::vector<double> actions(kMany);
+  for (size_t i = 0; i < kMany; ++i) actions[i] = i % kGroup < 8 ? 0.25 : -0.5;
+  many.Step(actions);
+  for (size_t i = 0; i < kMany; i += 509) {
+    VectorEnv one(scenario, 1, 5);
+    one.ResetTo(0, start(i), 100 + i / kGroup);
+    one.Step(std::span(actions).subspan(i, 1));
+    EXPECT_EQ(many.total()[i], one.total()[0]);
+    EXPECT_TRUE(std::ranges::equal(many.features(i), one.features(0)));
+  }
+  size_t other_luck = 0;
+  for (size_t i = 0; i < kMany; i += kGroup) {
+    EXPECT_EQ(many.total()[i], many.total()[i + 7]);
+    EXPECT_NE(many.total()[i], many.total()[i + 8]);
+    // 40 groups on, the same state and actions meet other luck.
+    if (i + 40 * kGroup < kMany && many.total()[i] != many.total()[i + 40 * kGroup]) ++other_luck;
+  }
+  EXPECT_GT(other_luck, kMany / kGroup / 2);
 }
 
 }  // namespace
