@@ -37,11 +37,11 @@ class IdleArm final : public Arm {
 
 class LiveArm final : public Arm {
  public:
-  LiveArm(std::string name, std::string program, std::string policy, bool dry_run)
+  LiveArm(std::string name, std::string program, std::string policy, std::vector<std::string> flags)
       : name_(std::move(name)),
         program_(std::move(program)),
         policy_(std::move(policy)),
-        dry_run_(dry_run) {}
+        flags_(std::move(flags)) {}
   ~LiveArm() override { LiveArm::Off(); }
   LiveArm(const LiveArm&) = delete;
   LiveArm& operator=(const LiveArm&) = delete;
@@ -65,7 +65,7 @@ class LiveArm final : public Arm {
                                       "--no-probe",
                                       "--ready-fd",
                                       std::to_string(ready[1])};
-    if (dry_run_) words.emplace_back("--dry-run");
+    words.insert(words.end(), flags_.begin(), flags_.end());
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
@@ -112,7 +112,7 @@ class LiveArm final : public Arm {
 
  private:
   std::string name_, program_, policy_;
-  bool dry_run_;
+  std::vector<std::string> flags_;
   pid_t pid_ = -1;
   int out_fd_ = -1;
   int status_ = 0;
@@ -193,8 +193,8 @@ std::unique_ptr<Arm> MakeIdleArm(const std::string& name) {
 }
 
 std::unique_ptr<Arm> MakeLiveArm(const std::string& name, const std::string& program,
-                                 const std::string& policy, bool dry_run) {
-  return std::make_unique<LiveArm>(name, program, policy, dry_run);
+                                 const std::string& policy, const std::vector<std::string>& flags) {
+  return std::make_unique<LiveArm>(name, program, policy, flags);
 }
 
 std::unique_ptr<Arm> MakeOracleArm() { return std::make_unique<OracleArm>(); }

@@ -165,7 +165,8 @@ Json ToJson(const Experiment& experiment, const Judgement& judgement) {
         {"window_s", o.window_s},
         {"washout_s", o.washout_s},
         {"warmup_s", o.warmup_s},
-        {"seed", o.seed}}},
+        {"seed", o.seed},
+        {"live_flags", o.live_flags}}},
       {"cut_short", experiment.cut_short},
       {"trouble", experiment.trouble},
       {"machine",
@@ -224,7 +225,8 @@ Experiment ExperimentFromJson(const Json& json, const std::string& where) {
                           .window_s = options.at("window_s"),
                           .washout_s = options.at("washout_s"),
                           .warmup_s = options.at("warmup_s"),
-                          .seed = options.at("seed")};
+                          .seed = options.at("seed"),
+                          .live_flags = options.at("live_flags")};
     experiment.arms = json.at("order").get<std::vector<std::string>>();
     experiment.cut_short = json.at("cut_short");
     experiment.trouble = json.at("trouble");

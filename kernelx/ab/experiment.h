@@ -30,9 +30,10 @@ class Arm {
 
 /// Does nothing: `default`, and `a/a`.
 [[nodiscard]] std::unique_ptr<Arm> MakeIdleArm(const std::string& name);
-/// `program live` with the policy, on the tree of the load; `dry_run`: the no-op daemon.
+/// `program live` with the policy and `flags` (e.g. --max-demote 0), on the tree of the load.
 [[nodiscard]] std::unique_ptr<Arm> MakeLiveArm(const std::string& name, const std::string& program,
-                                               const std::string& policy, bool dry_run);
+                                               const std::string& policy,
+                                               const std::vector<std::string>& flags);
 /// Nice -10 and a slice of 0.1 ms on the tasks of the latency groups.
 [[nodiscard]] std::unique_ptr<Arm> MakeOracleArm();
 /// Two commands for the shell. Throws kUsage for text without `;`.
@@ -44,6 +45,7 @@ struct ExperimentOptions {
   double washout_s = 0.7;  ///< after an arm was switched on, before its window
   double warmup_s = 3.0;   ///< after the load was started
   uint64_t seed = 1;
+  std::string live_flags = {};  ///< that every arm with a policy ran with; for the record
 };
 
 struct Experiment {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -46,6 +47,13 @@ std::string ArmName(const std::string& policy) {
   if (path.stem() != "policy") return path.stem();
   const std::string folder = path.parent_path().filename();
   return folder.empty() ? "policy" : folder;
+}
+
+std::vector<std::string> Words(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
 }
 
 std::string Ratio(const Interval& interval) {
@@ -150,11 +158,14 @@ std::vector<std::unique_ptr<Arm>> MakeArms(const AbFlags& flags) {
   std::vector<std::unique_ptr<Arm>> arms;
   arms.push_back(MakeIdleArm(kBaselineArm));
   arms.push_back(MakeIdleArm(kSameArm));
+  const std::vector<std::string> live = Words(flags.options.live_flags);
   if (!flags.policies.empty()) {
-    arms.push_back(MakeLiveArm(kNoopArm, program, flags.policies[0], true));
+    std::vector<std::string> noop = live;
+    noop.emplace_back("--dry-run");
+    arms.push_back(MakeLiveArm(kNoopArm, program, flags.policies[0], noop));
   }
   for (const std::string& policy : flags.policies) {
-    arms.push_back(MakeLiveArm(ArmName(policy), program, policy, false));
+    arms.push_back(MakeLiveArm(ArmName(policy), program, policy, live));
   }
   for (const std::string& text : flags.arms) {
     const size_t split = text.find('=');
@@ -218,6 +229,9 @@ void AddAb(CLI::App& root) {
   verb.add_option("--arm", flags->arms, "judge any set-up, switched by two commands (repeatable)")
       ->allow_extra_args(false)
       ->type_name("NAME='on;off'");
+  verb.add_option("--live-flags", flags->options.live_flags,
+                  "flags of `kernelx live` for every policy, e.g. '--max-demote 0'")
+      ->type_name("TEXT");
   verb.add_flag("--no-oracle", flags->no_oracle,
                 "leave out the arm that boosts exactly the right tasks by hand");
   const auto number = [&](const char* flag, auto& value, const char* what, const char* type,

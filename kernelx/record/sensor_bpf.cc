@@ -13,6 +13,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <numeric>
 
 #include "kernelx/ground/error.h"
 #include "kernelx/record/sensor.h"
@@ -161,9 +162,13 @@ class BpfSensor final : public Sensor {
     batch_.clear();
     ring_buffer__consume(ring_);
     // CPUs share one ring; a record may enter it a little after a later one of another CPU.
-    std::stable_sort(batch_.begin(), batch_.end(), [](const Item& a, const Item& b) {
-      return a.event.state.timestamp_ns < b.event.state.timestamp_ns;
-    });
+    order_.resize(batch_.size());
+    std::iota(order_.begin(), order_.end(), 0U);
+    const auto time = [&](uint32_t i) { return batch_[i].event.state.timestamp_ns; };
+    const auto earlier = [&](uint32_t a, uint32_t b) { return time(a) < time(b); };
+    if (!std::is_sorted(order_.begin(), order_.end(), earlier)) {
+      std::stable_sort(order_.begin(), order_.end(), earlier);
+    }
     // Asking the kernel costs a system call: seldom, and when there is reason to.
     const bool crowded = batch_.size() * sizeof(kx_switch_in) > ring_bytes_ / 2;
     if (crowded || ++drains_ % kDrainsPerCount == 0) {
@@ -173,7 +178,8 @@ class BpfSensor final : public Sensor {
         told_dropped_ = dropped;
       }
     }
-    for (const Item& item : batch_) {
+    for (const uint32_t i : order_) {
+      const Item& item = batch_[i];
       if (item.exit) {
         sink.OnExit(item.event.state.pid, item.event.state.features[kSlotStartNs]);
       } else {
@@ -304,6 +310,7 @@ class BpfSensor final : public Sensor {
   ring_buffer* ring_ = nullptr;
   std::vector<bpf_link*> links_;
   std::vector<Item> batch_;
+  std::vector<uint32_t> order_;  ///< of the batch, by time
   int targets_ = -1;
   int counters_ = -1;
   int stats_fd_ = -1;
