@@ -18,6 +18,7 @@ import traceback
 
 import cli_bad_input
 import cli_seed
+import cli_top
 import cli_verbs
 from cli_harness import ROOT, Skipped, options
 
@@ -30,7 +31,7 @@ def main():
     options.program = pathlib.Path(arguments[0]).resolve()
     if not options.program.is_file():
         sys.exit(f"{options.program}: no such program; build it first")
-    tests = {name: test for module in (cli_verbs, cli_seed, cli_bad_input)
+    tests = {name: test for module in (cli_verbs, cli_seed, cli_bad_input, cli_top)
              for name, test in vars(module).items() if name.startswith("test_")}
     chosen = arguments[1:] or list(tests)
     counts = {"passed": 0, "failed": 0, "skipped": 0}

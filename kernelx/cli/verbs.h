@@ -24,11 +24,12 @@ void AddDoctor(CLI::App& root);
 void AddRecord(CLI::App& root);
 void AddLive(CLI::App& root);
 void AddRestore(CLI::App& root);
+void AddTop(CLI::App& root);
 void AddAb(CLI::App& root);
 
 inline constexpr void (*kVerbs[])(CLI::App&) = {
     AddDoctor,   AddRecord,   AddInspect, AddConvert, AddPreprocess, AddRollout,
     AddSimulate, AddCheckEnv, AddWorld,   AddTrain,   AddEvaluate,   AddLive,
-    AddRestore,  AddAb,       AddDemo,    AddBench,   AddRunqueue};
+    AddRestore,  AddTop,      AddAb,      AddDemo,    AddBench,      AddRunqueue};
 
 }  // namespace kernelx::cli
