@@ -18,6 +18,7 @@ void Doctor(bool as_json) {
   if (as_json) {
     nlohmann::json json = {{"checks", nlohmann::json::array()},
                            {"can_record", report.can_record()},
+                           {"rung", report.rung()},
                            {"can_act", report.can_act()}};
     for (const HostCheck& check : report.checks) {
       json["checks"].push_back(
@@ -34,7 +35,8 @@ void Doctor(bool as_json) {
                  check.name, check.detail);
       if (!check.mend.empty()) fmt::print("{:21} -> {}\n", "", check.mend);
     }
-    fmt::print("\nrecording: {}   acting: {}\n", report.can_record() ? "possible" : "impossible",
+    fmt::print("\nrecording: {}   acting: {}\n",
+               report.can_record() ? fmt::format("possible by {}", report.rung()) : "impossible",
                report.can_act() ? "possible" : "impossible");
   }
   if (!report.can_record() || !report.can_act()) {

@@ -32,6 +32,9 @@ class Files {
     std::error_code failed;
     return fs::exists(root_ + path, failed);
   }
+  [[nodiscard]] bool Writable(const std::string& path) const {
+    return access((root_ + path).c_str(), W_OK | X_OK) == 0;
+  }
   /// The text without its last newline; nothing when it cannot be read.
   [[nodiscard]] std::optional<std::string> Text(const std::string& path) const {
     std::ifstream file(root_ + path);
@@ -126,12 +129,16 @@ HostCheck Paranoid(const Files& files) {
 }
 
 HostCheck Tracefs(const Files& files) {
-  const bool there = files.Has("/sys/kernel/tracing/events/sched");
+  const std::string folder = "/sys/kernel/tracing/instances";
+  const bool mounted = files.Has(folder), ok = files.Writable(folder);
   return {.name = "tracefs",
-          .ok = there,
-          .detail = there ? "/sys/kernel/tracing is mounted and readable (not needed with BPF)"
-                          : "not mounted or not readable (needed only without BPF)",
-          .mend = there ? "" : "mount -t tracefs none /sys/kernel/tracing"};
+          .ok = ok,
+          .detail = ok        ? "may be used: the second rung, where BPF is refused"
+                    : mounted ? "mounted, but not for this user (needed only without BPF)"
+                              : "not mounted or not readable (needed only without BPF)",
+          .mend = ok        ? ""
+                  : mounted ? "run as root"
+                            : "mount -t tracefs none /sys/kernel/tracing"};
 }
 
 HostCheck Cgroups(const Files& files) {
@@ -244,9 +251,11 @@ HostCheck Container(const Files& files) {
 
 }  // namespace
 
-bool HostReport::can_record() const {
-  return std::all_of(checks.begin(), checks.end(),
-                     [](const HostCheck& check) { return check.ok || !check.record; });
+std::string HostReport::rung() const {
+  const auto good = [](const HostCheck& check) { return check.ok || !check.record; };
+  if (std::all_of(checks.begin(), checks.end(), good)) return "bpf";
+  const auto traced = [](const HostCheck& check) { return check.name == "tracefs" && check.ok; };
+  return std::any_of(checks.begin(), checks.end(), traced) ? "tracefs" : "";
 }
 
 bool HostReport::can_act() const {

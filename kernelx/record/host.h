@@ -14,13 +14,15 @@ struct HostCheck {
   bool ok = false;
   std::string detail = {};  ///< what was found, and what it means
   std::string mend = {};    ///< empty when there is nothing to mend
-  bool record = false;      ///< recording is impossible without it
+  bool record = false;      ///< the BPF rung is impossible without it
   bool act = false;         ///< acting is impossible without it
 };
 
 struct HostReport {
   std::vector<HostCheck> checks;
-  [[nodiscard]] bool can_record() const;
+  /// The sensor's rung that is possible, `bpf` or else `tracefs`; empty when none is.
+  [[nodiscard]] std::string rung() const;
+  [[nodiscard]] bool can_record() const { return !rung().empty(); }
   [[nodiscard]] bool can_act() const;
 };
 

@@ -83,7 +83,17 @@ TEST(HostTest, ReadsTheStateOfTheKernel) {
   EXPECT_FALSE(host.Check("cgroup").ok);
   host.Set("/sys/fs/cgroup/unified/cgroup.controllers", "");
   EXPECT_NE(host.Check("cgroup").detail.find("hybrid"), std::string::npos);
+}
+
+TEST(HostTest, TracefsIsTheSecondRung) {
+  const FakeHost host;
   EXPECT_FALSE(host.Check("tracefs").ok);
+  host.Remove("/sys/kernel/btf/vmlinux");
+  EXPECT_EQ(host.Report().rung(), "");
+  host.Set("/sys/kernel/tracing/instances/none", "");
+  EXPECT_TRUE(host.Check("tracefs").ok);
+  EXPECT_EQ(host.Report().rung(), "tracefs");
+  EXPECT_TRUE(host.Report().can_record());
 }
 
 }  // namespace
