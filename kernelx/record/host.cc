@@ -138,7 +138,7 @@ HostCheck Tracefs(const Files& files) {
                               : "not mounted or not readable (needed only without BPF)",
           .mend = ok        ? ""
                   : mounted ? "run as root"
-                            : "mount -t tracefs none /sys/kernel/tracing"};
+                            : "as root: mount -t tracefs none /sys/kernel/tracing"};
 }
 
 HostCheck Cgroups(const Files& files) {
