@@ -112,7 +112,7 @@ void Live(LiveFlags flags) {
   }
   flags.governor.rest_ns = static_cast<uint64_t>(flags.rest_ms * 1e6);
   flags.governor.ttl_ns = static_cast<uint64_t>(flags.ttl_s * 1e9);
-  auto decider = std::make_unique<PolicyDecider>(flags.policy);
+  auto decider = std::make_unique<PolicyDecider>(flags.policy, flags.governor.rest_ns);
   const std::string policy = decider->policy().name();
   if (flags.dry_run) {
     setpriority(PRIO_PROCESS, 0, -20);

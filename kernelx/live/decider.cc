@@ -24,17 +24,24 @@ FeatureSet FeaturesOf(const Policy& policy, const std::string& where) {
 
 }  // namespace
 
-PolicyDecider::PolicyDecider(const std::string& name_or_path)
-    : policy_(MakePolicy(name_or_path)), features_(FeaturesOf(*policy_, name_or_path)) {
+PolicyDecider::PolicyDecider(const std::string& name_or_path, uint64_t rest_ns)
+    : policy_(MakePolicy(name_or_path)),
+      features_(FeaturesOf(*policy_, name_or_path)),
+      rest_ns_(rest_ns) {
   policy_->Bind(features_.names());
   const auto* network = dynamic_cast<const MlpPolicy*>(policy_.get());
   hold_ = network != nullptr ? std::max(1, network->spec().hold) : kDefaultHold;
 }
 
-std::optional<Decision> PolicyDecider::Decide(const SchedEvent& /*event*/,
+bool PolicyDecider::NeedsValues(const Standing& standing, uint64_t now_ns) const {
+  return !standing.decided || (standing.events >= static_cast<uint32_t>(hold_) &&
+                               now_ns >= standing.decided_ns + rest_ns_);
+}
+
+std::optional<Decision> PolicyDecider::Decide(const SchedEvent& event,
                                               std::span<const double> values,
                                               const Standing& standing) {
-  if (standing.decided && standing.events < static_cast<uint32_t>(hold_)) return std::nullopt;
+  if (!NeedsValues(standing, event.state.timestamp_ns)) return std::nullopt;
   return Decision{.action = policy_->Law(values).Median()};
 }
 

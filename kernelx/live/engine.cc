@@ -44,6 +44,10 @@ uint64_t DefaultSliceNs() {
   return own ? own->slice_ns : 0;
 }
 
+Standing Decided(const Decision& decision, const SchedEvent& event) {
+  return {.decision = decision, .decided = true, .decided_ns = event.state.timestamp_ns};
+}
+
 int NiceIn(const SchedEvent& event) {
   return static_cast<int>(event.state.features[kSlotStaticPrio]) - kStaticPrioOfNice0;
 }
@@ -181,12 +185,14 @@ void Engine::Observe(const SchedEvent& event) {
   if (task.entry != nullptr) CheckStanding(task, event);
   ++task.standing.events;
 
-  extractor_.Observe(event.state, task.standing.decision.action, values_);
+  const bool needed = decider_->NeedsValues(task.standing, event.state.timestamp_ns);
+  const auto values = std::span(values_).first(needed ? values_.size() : 0);
+  extractor_.Observe(event.state, task.standing.decision.action, values);
   if (sink_ != nullptr) sink_->OnEvent(event);
-  const auto decision = decider_->Decide(event, values_, task.standing);
+  const auto decision = decider_->Decide(event, values, task.standing);
   if (!decision) return;
   ++stats_.decisions;
-  Act(task, event, *decision);
+  Act(task, event, *decision, values);
 }
 
 /// A new task may run with what its maker had been given: it starts from its maker's own values.
@@ -240,7 +246,8 @@ bool Engine::Adopt(Task& task, const SchedEvent& event) {
   return task.entry != nullptr;
 }
 
-void Engine::Act(Task& task, const SchedEvent& event, const Decision& decision) {
+void Engine::Act(Task& task, const SchedEvent& event, const Decision& decision,
+                 std::span<const double> values) {
   Standing& standing = task.standing;
   const double before = standing.decision.action;
   Decision bounded = decision;
@@ -256,7 +263,7 @@ void Engine::Act(Task& task, const SchedEvent& event, const Decision& decision) 
     if (ruling == Ruling::kSmall) {
       // Decided, and found good as it is: what stands was taken anew.
       bounded.action = before;
-      standing = {.decision = bounded, .events = 0, .decided = true};
+      standing = Decided(bounded, event);
     }
     return;
   }
@@ -295,8 +302,8 @@ void Engine::Act(Task& task, const SchedEvent& event, const Decision& decision) 
   nudge.applied_ns = task.changed_ns = NowNs();
   ++stats_.nudges;
   stats_.latency_us.Add((nudge.applied_ns - std::min(nudge.applied_ns, nudge.decided_ns)) / 1000);
-  standing = {.decision = bounded, .events = 0, .decided = true};
-  if (sink_ != nullptr) sink_->OnNudge(nudge, event, before, values_);
+  standing = Decided(bounded, event);
+  if (sink_ != nullptr) sink_->OnNudge(nudge, event, before, values);
 }
 
 void Engine::Release(Task& task) {

@@ -39,7 +39,8 @@ class EngineSink {
   virtual ~EngineSink() = default;
   virtual void OnEvent(const SchedEvent& /*event*/) {}
   virtual void OnLost(uint64_t /*count*/) {}
-  /// A nudge was tried (in a dry run: would have been). `before` is the action that stood.
+  /// A nudge was tried (in a dry run: would have been). `before` is the action that stood;
+  /// `features` are empty where the decision did not read them.
   virtual void OnNudge(const NudgeRecord& /*nudge*/, const SchedEvent& /*event*/, double /*before*/,
                        std::span<const double> /*features*/) {}
   /// A task was left alone from now on: someone else changed it.
@@ -115,7 +116,8 @@ class Engine {
 
   void Observe(const SchedEvent& event);
   void CheckStanding(Task& task, const SchedEvent& event);
-  void Act(Task& task, const SchedEvent& event, const Decision& decision);
+  void Act(Task& task, const SchedEvent& event, const Decision& decision,
+           std::span<const double> values);
   bool Adopt(Task& task, const SchedEvent& event);
   void MeetHeir(Task& task, const SchedEvent& event);
   void Release(Task& task);

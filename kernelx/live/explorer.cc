@@ -37,6 +37,10 @@ const FeatureSet& Explorer::features() const {
   return policy_ ? policy_->features() : FeatureSet::Extended();
 }
 
+bool Explorer::NeedsValues(const Standing& standing, uint64_t now_ns) const {
+  return policy_ && policy_->NeedsValues(standing, now_ns);
+}
+
 std::optional<Decision> Explorer::Decide(const SchedEvent& event, std::span<const double> values,
                                          const Standing& standing) {
   const uint64_t now_ns = event.state.timestamp_ns;
@@ -72,7 +76,7 @@ std::optional<Decision> Explorer::Decide(const SchedEvent& event, std::span<cons
 }
 
 std::string Explorer::Why(std::span<const double> values) const {
-  return policy_ ? policy_->Why(values) : "by lot";
+  return policy_ && !values.empty() ? policy_->Why(values) : "by lot";
 }
 
 }  // namespace kernelx

@@ -33,6 +33,7 @@ class Explorer final : public Decider {
   explicit Explorer(const ExploreOptions& options);
 
   [[nodiscard]] const FeatureSet& features() const override;
+  [[nodiscard]] bool NeedsValues(const Standing& standing, uint64_t now_ns) const override;
   std::optional<Decision> Decide(const SchedEvent& event, std::span<const double> values,
                                  const Standing& standing) override;
   [[nodiscard]] std::string Why(std::span<const double> values) const override;

@@ -67,7 +67,7 @@ void AuditLog::OnNudge(const NudgeRecord& nudge, const SchedEvent& event, double
   }
   const bool audited = file_.is_open();
   if (!audited && reasons_made_++ >= kReasonsPerSecond) return;
-  const std::string why = nudge.drawn ? "by lot" : decider_.Why(features);
+  const std::string why = nudge.drawn || features.empty() ? "by lot" : decider_.Why(features);
   reasons_[nudge.pid] = why;
   if (reasons_.size() > 4096) reasons_.erase(reasons_.begin());
   if (!audited) return;

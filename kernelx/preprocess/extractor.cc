@@ -18,7 +18,13 @@ constexpr double kMaxIrregularity = 3.0;
 /// Rate of the n-th update (n from 0): an average first, exponential later.
 double Rate(uint32_t n) { return n < 8 ? 1.0 / (n + 1) : kRate; }
 
-void Move(double& mean, double value, double rate) { mean += rate * (value - mean); }
+/// What has decayed beyond any effect becomes 0: numbers near the smallest are slow.
+constexpr double kNothing = 1e-30;
+
+void Move(double& mean, double value, double rate) {
+  mean += rate * (value - mean);
+  if (std::abs(mean) < kNothing) mean = 0.0;
+}
 
 double LogMicroseconds(double us) { return std::log1p(us); }
 
@@ -141,7 +147,8 @@ void FeatureExtractor::Observe(const RawState& event, double standing_action,
                                              event.features[kSlotInvoluntary] < task.involuntary);
   if (backwards) task = TaskHistory{};
   const double burst_us = ObserveTask(event, task);
-  Write(event, task, FamilyLoad(event, burst_us), standing_action, features);
+  const double family_load = FamilyLoad(event, burst_us);
+  if (!features.empty()) Write(event, task, family_load, standing_action, features);
 }
 
 void FeatureExtractor::Write(const RawState& event, const TaskHistory& task, double family_load,

@@ -50,7 +50,8 @@ class FeatureExtractor {
   [[nodiscard]] const FeatureSet& set() const { return set_; }
 
   /// Takes the next event of a task (events of one task in time order; across tasks roughly so)
-  /// with the action that stood when it came, and writes `set().size()` values to `features`. An
+  /// with the action that stood when it came, and writes `set().size()` values to `features` (none
+  /// when it is empty: the histories go on all the same). An
   /// event that does not go on from the task's last one (time or CPU counter ran backwards) starts
   /// a new history.
   void Observe(const RawState& event, double standing_action, std::span<double> features);
