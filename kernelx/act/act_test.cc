@@ -115,6 +115,28 @@ TEST(JournalTest, RestoresWhatIsStillOursAndNothingElse) {
   EXPECT_EQ(journal.size(), 0u);
 }
 
+TEST(JournalTest, OneTaskIsPutBackUnlessSomeoneElseCame) {
+  NEEDS_NICE();
+  const TempFolder folder;
+  const ChildProcess ours(Sleep), foreign(Sleep), reused(Sleep);
+  Journal journal = Journal::Create(folder.File("j"));
+  const auto nudged = [&](pid_t pid, uint64_t start_ns) {
+    JournalEntry* entry = journal.Add(pid, pid, start_ns, 0, 0);
+    Journal::Intend(*entry, -5, 200'000);
+    EXPECT_EQ(WriteSched(pid, -5, 200'000, nullptr), ApplyResult::kApplied);
+    return entry;
+  };
+  EXPECT_EQ(journal.PutBack(*nudged(ours.pid(), StartNsOf(ours.pid()))), Restored::kRestored);
+  JournalEntry* entry = nudged(foreign.pid(), StartNsOf(foreign.pid()));
+  ASSERT_EQ(WriteSched(foreign.pid(), 3, 0, nullptr), ApplyResult::kApplied);
+  EXPECT_EQ(journal.PutBack(*entry), Restored::kForeign);
+  EXPECT_EQ(journal.PutBack(*nudged(reused.pid(), 1)), Restored::kGone);
+  EXPECT_EQ(ReadSched(ours.pid())->nice, 0);
+  EXPECT_EQ(ReadSched(foreign.pid())->nice, 3);
+  EXPECT_EQ(ReadSched(reused.pid())->nice, -5);
+  EXPECT_EQ(journal.size(), 0u);
+}
+
 TEST(JournalTest, AChangeThatWasOnlyIntendedIsNoHarm) {
   NEEDS_NICE();
   const TempFolder folder;
@@ -152,11 +174,16 @@ TEST(JournalTest, ChildrenThatInheritedANudgeArePutBack) {
     Sleep();
   });
   Journal journal = Journal::Create(folder.File("j"));
-  Nudge(journal, maker.pid(), -6, 200'000);
+  JournalEntry* entry = journal.Add(maker.pid(), maker.pid(), StartNsOf(maker.pid()), 0, 0);
+  Journal::Intend(*entry, -6, 200'000);
+  ASSERT_EQ(WriteSched(maker.pid(), -6, 200'000, nullptr), ApplyResult::kApplied);
   ASSERT_EQ(write(go[1], "x", 1), 1);
   pid_t heir = 0;
   ASSERT_EQ(read(born[0], &heir, sizeof(heir)), static_cast<ssize_t>(sizeof(heir)));
   ASSERT_EQ(ReadSched(heir)->nice, -6);
+  // Its maker is given something else: the heir keeps what it was born with.
+  Journal::Intend(*entry, -3, 300'000);
+  ASSERT_EQ(WriteSched(maker.pid(), -3, 300'000, nullptr), ApplyResult::kApplied);
   const RestoreReport report = journal.RestoreAll();
   EXPECT_EQ(report.inherited, 1u);
   EXPECT_EQ(ReadSched(heir)->nice, 0);

@@ -70,26 +70,30 @@ bool IsSet(const SchedParams& now, int nice, uint64_t slice_ns) {
   return now.nice == nice && (slice_ns == 0 || now.slice_ns == slice_ns);
 }
 
-enum class Outcome : uint8_t { kRestored, kGone, kForeign, kRefused, kNothing };
-
-Outcome PutBack(const JournalEntry& entry, int32_t tid, bool dry_run) {
+Restored TryBack(const JournalEntry& entry, int32_t tid, bool dry_run) {
   const auto now = ReadSched(tid);
-  if (!now) return Outcome::kGone;
+  if (!now) return Restored::kGone;
   if (!IsSet(*now, entry.set_nice, entry.set_slice_ns) &&
       !IsSet(*now, entry.earlier_nice, entry.earlier_slice_ns)) {
-    return Outcome::kForeign;
+    return Restored::kForeign;
   }
-  if (dry_run) return Outcome::kRestored;
+  if (dry_run) return Restored::kRestored;
   switch (WriteSched(tid, entry.own_nice, entry.own_slice_ns, nullptr)) {
     case ApplyResult::kApplied:
     case ApplyResult::kMismatch:
-      return Outcome::kRestored;
+      return Restored::kRestored;
     case ApplyResult::kGone:
-      return Outcome::kGone;
+      return Restored::kGone;
     case ApplyResult::kRefused:
       break;
   }
-  return Outcome::kRefused;
+  return Restored::kRefused;
+}
+
+/// Whether a task runs with what its maker had been given, and that was not the maker's own.
+bool Inherited(const SchedParams& now, const JournalEntry& maker, int nice, uint64_t slice_ns) {
+  const bool changed = nice != maker.own_nice || slice_ns != maker.own_slice_ns;
+  return changed && IsSet(now, nice, slice_ns);
 }
 
 template <typename Visit>
@@ -116,10 +120,12 @@ size_t PutBackHeirs(const std::vector<JournalEntry>& touched, bool dry_run) {
     const auto now = ReadSched(tid);
     if (!now) return;
     for (const JournalEntry* maker : makers) {
-      const bool changed = maker->set_nice != maker->own_nice || maker->set_slice_ns != 0;
-      if (!changed || now->nice != maker->set_nice) continue;
-      if (maker->set_slice_ns != 0 && now->slice_ns != maker->set_slice_ns) continue;
-      restored += PutBack(*maker, tid, dry_run) == Outcome::kRestored ? 1 : 0;
+      // Its maker may have been given something else since.
+      if (!Inherited(*now, *maker, maker->set_nice, maker->set_slice_ns) &&
+          !Inherited(*now, *maker, maker->earlier_nice, maker->earlier_slice_ns)) {
+        continue;
+      }
+      restored += TryBack(*maker, tid, dry_run) == Restored::kRestored ? 1 : 0;
       return;
     }
   };
@@ -231,6 +237,13 @@ void Journal::Remove(JournalEntry& entry) {
   std::atomic_ref(entry.valid).store(0, std::memory_order_release);
 }
 
+Restored Journal::PutBack(JournalEntry& entry) {
+  Restored outcome = Restored::kGone;
+  if (SameStart(StartNsOf(entry.pid), entry.start_ns)) outcome = TryBack(entry, entry.pid, false);
+  if (outcome != Restored::kRefused) Remove(entry);
+  return outcome;
+}
+
 size_t Journal::size() const {
   return static_cast<size_t>(
       std::count_if(entries_, entries_ + kCapacity, [](const auto& e) { return e.valid != 0; }));
@@ -242,15 +255,15 @@ RestoreReport Journal::RestoreAll(bool dry_run) {
   for (size_t i = 0; i < kCapacity; ++i) {
     if (entries_[i].valid == 0) continue;
     touched.push_back(entries_[i]);
-    Outcome outcome = Outcome::kGone;
+    Restored outcome = Restored::kGone;
     if (SameStart(StartNsOf(entries_[i].pid), entries_[i].start_ns)) {
-      outcome = PutBack(entries_[i], entries_[i].pid, dry_run);
+      outcome = TryBack(entries_[i], entries_[i].pid, dry_run);
     }
-    report.restored += outcome == Outcome::kRestored;
-    report.gone += outcome == Outcome::kGone;
-    report.foreign += outcome == Outcome::kForeign;
-    report.refused += outcome == Outcome::kRefused;
-    if (!dry_run && outcome != Outcome::kRefused) Remove(entries_[i]);
+    report.restored += outcome == Restored::kRestored;
+    report.gone += outcome == Restored::kGone;
+    report.foreign += outcome == Restored::kForeign;
+    report.refused += outcome == Restored::kRefused;
+    if (!dry_run && outcome != Restored::kRefused) Remove(entries_[i]);
   }
   report.inherited = PutBackHeirs(touched, dry_run);
   return report;

@@ -34,6 +34,9 @@ struct JournalEntry {
 };
 static_assert(sizeof(JournalEntry) == 56);
 
+/// What came of putting one task back.
+enum class Restored : uint8_t { kRestored, kGone, kForeign, kRefused };
+
 struct RestoreReport {
   size_t restored = 0;
   size_t gone = 0;       ///< the task ended, or its pid is another's now
@@ -62,6 +65,9 @@ class Journal {
   /// Notes what the next system call asks for.
   static void Intend(JournalEntry& entry, int nice, uint64_t slice_ns);
   void Remove(JournalEntry& entry);
+  /// Puts one task back if it still is that task and has what was set; the entry goes, unless the
+  /// kernel refused.
+  Restored PutBack(JournalEntry& entry);
   [[nodiscard]] size_t size() const;
 
   /// Puts every task back that still has what was set, children that inherited it included, and

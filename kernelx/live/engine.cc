@@ -201,7 +201,9 @@ void Engine::MeetHeir(Task& task, const SchedEvent& event) {
   for (const auto& [id, other] : tasks_) {
     if (other.entry == nullptr || &other == &task) continue;
     if (other.tgid != event.parent_tgid && other.tgid != task.tgid) continue;
-    if (NiceIn(event) != other.nice || other.nice == other.own_nice) continue;
+    const int nice = NiceIn(event);  // its maker may have been given something else since
+    if (nice != other.nice && nice != other.entry->earlier_nice) continue;
+    if (nice == other.own_nice) continue;
     if (WriteSched(event.state.pid, other.own_nice, other.own_slice_ns, nullptr) ==
         ApplyResult::kApplied) {
       ++stats_.heirs;
@@ -220,7 +222,10 @@ void Engine::CheckStanding(Task& task, const SchedEvent& event) {
     ++stats_.checked;
     stats_.in_force += shown ? 1 : 0;
   }
-  if (shown || event.state.timestamp_ns < task.changed_ns) return;
+  if (!shown && event.state.timestamp_ns >= task.changed_ns) Yield(task, event);
+}
+
+void Engine::Yield(Task& task, const SchedEvent& event) {
   task.hands_off = true;
   journal_->Remove(*task.entry);
   task.entry = nullptr;
@@ -278,6 +283,12 @@ void Engine::Act(Task& task, const SchedEvent& event, const Decision& decision,
                     .decided_ns = event.state.timestamp_ns};
   if (!options_.dry_run) {
     if (!Adopt(task, event)) return;
+    // The event is some time old: whoever changed the task since then keeps the last word.
+    const auto found = ReadSched(event.state.pid);
+    if (found && (found->nice != task.nice || found->slice_ns != task.slice_ns)) {
+      Yield(task, event);
+      return;
+    }
     const bool own = bounded.action == 0.0;
     const int nice = NiceOf(bounded.action, task.own_nice);
     const uint64_t slice_ns =
@@ -308,9 +319,7 @@ void Engine::Act(Task& task, const SchedEvent& event, const Decision& decision,
 
 void Engine::Release(Task& task) {
   if (task.entry == nullptr) return;
-  Journal::Intend(*task.entry, task.own_nice, task.own_slice_ns);
-  WriteSched(task.entry->pid, task.own_nice, task.own_slice_ns, nullptr);
-  journal_->Remove(*task.entry);
+  journal_->PutBack(*task.entry);
   task.entry = nullptr;
   task.standing = {};
 }

@@ -116,6 +116,7 @@ class Engine {
 
   void Observe(const SchedEvent& event);
   void CheckStanding(Task& task, const SchedEvent& event);
+  void Yield(Task& task, const SchedEvent& event);
   void Act(Task& task, const SchedEvent& event, const Decision& decision,
            std::span<const double> values);
   bool Adopt(Task& task, const SchedEvent& event);
