@@ -28,8 +28,18 @@ struct task_slot {
   __u32 waker_pid;
   __u8 woken_by;
   __u8 woken_early; /* while still on its CPU, on the way to sleep */
-  __u8 unused[6];
+  __u8 member;      /* found to be a target; that it is none is never remembered */
+  __u8 unused;
+  __u32 seen; /* events reported */
+  /* Who the task is: behind long chains of pointers, so looked up now and then only. */
+  __u64 cgroup_id;
+  __u32 parent_tgid;
+  __u32 session;
+  __u32 uid;
+  __u32 unused2;
 };
+
+enum { IDENTITY_EVERY = 64 };
 
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -89,6 +99,8 @@ static __always_inline struct task_slot *claim_slot(__u32 pid) {
     slot->waker_pid = 0;
     slot->woken_by = WOKEN_NOBODY;
     slot->woken_early = 0;
+    slot->member = 0;
+    slot->seen = 0;
   }
   return slot;
 }
@@ -136,6 +148,14 @@ static __always_inline int is_target(struct task_struct *task, const __u64 comm[
   return config.n_cgroups && below_target_cgroup(task);
 }
 
+/* is_target, remembered where a target stays one: it may change its name or its cgroup. */
+static __always_inline int is_member(struct task_struct *task, struct task_slot *slot,
+                                     const __u64 comm[2]) {
+  if (config.n_comms || config.n_cgroups) return is_target(task, comm);
+  if (!slot->member) slot->member = is_target(task, comm) != 0;
+  return slot->member;
+}
+
 static __always_inline void switched_out(struct task_struct *task, __u64 now, unsigned int state) {
   struct task_slot *slot = claim_slot(task->pid);
   if (!slot) return;
@@ -169,8 +189,16 @@ static __always_inline void fill(struct kx_switch_in *event, struct task_struct 
   event->involuntary = task->nivcsw;
   event->migrations = task->se.nr_migrations;
   event->tgid = task->tgid;
-  event->parent_tgid = task->real_parent->tgid;
-  event->uid = task->cred->uid.val;
+  if ((slot->seen++ & (IDENTITY_EVERY - 1)) == 0) {
+    slot->parent_tgid = task->real_parent->tgid;
+    slot->uid = task->cred->uid.val;
+    slot->cgroup_id = task->cgroups->dfl_cgrp->kn->id;
+    slot->session = task->signal->pids[3]->numbers[0].nr;
+  }
+  event->parent_tgid = slot->parent_tgid;
+  event->uid = slot->uid;
+  event->cgroup_id = slot->cgroup_id;
+  event->session = slot->session;
   event->waker_pid = slot->waker_pid;
   event->util_avg = task->se.avg.util_avg;
   event->runnable_avg = task->se.avg.runnable_avg;
@@ -184,8 +212,6 @@ static __always_inline void fill(struct kx_switch_in *event, struct task_struct 
   struct rq *rq = task->se.cfs_rq->rq;
   event->cpu_switches = rq->nr_switches;
   event->runnable = rq->nr_running;
-  event->cgroup_id = task->cgroups->dfl_cgrp->kn->id;
-  event->session = task->signal->pids[3]->numbers[0].nr;
 }
 
 SEC("tp_btf/sched_switch")
@@ -195,21 +221,20 @@ int BPF_PROG(on_switch, _Bool preempt, struct task_struct *prev, struct task_str
   if (prev->pid) switched_out(prev, now, preempt ? 0 : prev_state);
   __u32 pid = next->pid;
   if (!pid) return 0; /* idle is no task */
-  __u64 comm[2];
-  copy_comm(next, comm);
   struct kx_counters *count = my_counters();
-  if (!count) return 0;
-  if (!is_target(next, comm)) {
-    ++count->filtered;
-    return 0;
-  }
   struct task_slot *slot = slot_of(pid);
-  if (!slot) return 0;
+  if (!count || !slot) return 0;
   if (slot->pid != pid) {
     if (slot->pid) ++count->collided;
     slot = claim_slot(pid);
     if (!slot) return 0;
     slot->exec_at_wake_ns = next->se.sum_exec_runtime; /* first sight: counts from here */
+  }
+  __u64 comm[2];
+  copy_comm(next, comm);
+  if (!is_member(next, slot, comm)) {
+    ++count->filtered;
+    return 0;
   }
   struct kx_switch_in *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
   if (!event) {
@@ -272,6 +297,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child) {
   if (!inherited || !*inherited || tgid == child_tgid) return 0;
   __u8 one = 1;
   bpf_map_update_elem(&target_tgids, &child_tgid, &one, BPF_ANY);
+  struct task_slot *slot = slot_of(child->pid);
+  if (slot) slot->pid = 0; /* what was there was another task of that pid */
   return 0;
 }
 
@@ -279,7 +306,10 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit_task, struct task_struct *task) {
   __u32 pid = task->pid, tgid = task->tgid;
   if (pid == tgid && config.inherit) bpf_map_delete_elem(&target_tgids, &tgid);
-  if (task->flags & PF_KTHREAD) return 0;
+  struct task_slot *slot = slot_of(pid);
+  int reported = slot && slot->pid == pid && slot->seen;
+  if (slot && slot->pid == pid) slot->pid = 0;
+  if (!reported) return 0; /* nobody has heard of it */
   struct kx_exit *gone = bpf_ringbuf_reserve(&events, sizeof(*gone), 0);
   if (!gone) return 0;
   gone->kind = KX_EXIT;
