@@ -34,6 +34,7 @@ struct LiveFlags {
   int ready_fd = -1;
   std::string audit;
   uint32_t drain_us = 2000;  // what stands goes on standing meanwhile
+  uint32_t gap_us = 500;
   GovernorOptions governor;
   double rest_ms = 20.0;
   double ttl_s = 10.0;
@@ -128,7 +129,8 @@ void Live(LiveFlags flags) {
     Engine engine({.target = flags.target,
                    .governor = flags.governor,
                    .dry_run = flags.dry_run,
-                   .drain_ns = flags.drain_us * 1000ULL},
+                   .drain_ns = flags.drain_us * 1000ULL,
+                   .least_gap_ns = flags.gap_us * 1000ULL},
                   std::move(decider), &sink);
     AuditLog audit(flags.audit, engine.decider());
     sink.Bind(audit);
@@ -199,6 +201,7 @@ void AddLive(CLI::App& root) {
   number("--ttl-s", flags->ttl_s, "undo a nudge when its task was not seen for this long", "S", 0.1,
          3600);
   number("--drain-us", flags->drain_us, "time between two looks at the ring", "US", 50, 100'000);
+  number("--gap-us", flags->gap_us, "look at a task at most once in this time", "US", 0, 100'000);
   verb.add_flag("--no-probe", flags->no_probe,
                 "do not try first whether the knobs act on this host");
   verb.add_option("--ready-fd", flags->ready_fd, "write a line to this descriptor once it acts")

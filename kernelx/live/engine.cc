@@ -123,7 +123,9 @@ Engine::Engine(const EngineOptions& options, std::unique_ptr<Decider> decider, E
     journal_.emplace(Journal::Create(journal_path_));
     supervisor_ = std::make_unique<Supervisor>(journal_path_);
   }
-  SensorOptions sensor{.target = options_.target, .ignored_tgids = {getpid()}};
+  SensorOptions sensor{.target = options_.target,
+                       .ignored_tgids = {getpid()},
+                       .least_gap_ns = options_.least_gap_ns};
   if (supervisor_) sensor.ignored_tgids.push_back(supervisor_->pid());
   sensor_ = OpenSensor(sensor);
 }

@@ -31,6 +31,7 @@ struct EngineOptions {
   GovernorOptions governor = {};
   bool dry_run = false;         ///< senses and decides; changes nothing
   uint64_t drain_ns = 300'000;  ///< between two looks at the ring
+  uint64_t least_gap_ns = 0;    ///< between two events of a task that are looked at
 };
 
 /// Hears all that happens, in order: e.g. writes it down.

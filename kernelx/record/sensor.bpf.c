@@ -37,6 +37,7 @@ struct task_slot {
   __u32 session;
   __u32 uid;
   __u32 unused2;
+  __u64 reported_ns;
 };
 
 enum { IDENTITY_EVERY = 64 };
@@ -236,6 +237,11 @@ int BPF_PROG(on_switch, _Bool preempt, struct task_struct *prev, struct task_str
     ++count->filtered;
     return 0;
   }
+  if (config.least_gap_ns && now - slot->reported_ns < config.least_gap_ns) {
+    ++count->thinned;
+    return 0;
+  }
+  slot->reported_ns = now;
   struct kx_switch_in *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
   if (!event) {
     ++count->dropped;

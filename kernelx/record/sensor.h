@@ -22,6 +22,9 @@ struct SensorOptions {
   size_t buffer_bytes = size_t{8} << 20;
   /// Never reported: the caller's own process, and its supervisor.
   std::vector<int32_t> ignored_tgids = {};
+  /// Of a task at most one event in this time is handed out; 0: every one. Counters of the next one
+  /// hold what was left out.
+  uint64_t least_gap_ns = 0;
   bool measure_cost = false;  ///< lets the kernel time the sensor's programs (which costs as well)
 };
 
@@ -29,7 +32,8 @@ struct SensorStats {
   uint64_t events = 0;    ///< handed out
   uint64_t dropped = 0;   ///< lost because the buffer was full, over all CPUs
   uint64_t filtered = 0;  ///< switch-ins that were no target, told apart inside the kernel
-  double kernel_s = 0.0;   ///< CPU time of the kernel side, with `measure_cost`
+  double kernel_s = 0.0;  ///< CPU time of the kernel side, with `measure_cost`
+  uint64_t thinned = 0;   ///< left out by `least_gap_ns`
   uint64_t collided = 0;  ///< events without their wait: two tasks shared a slot of the kernel side
 };
 

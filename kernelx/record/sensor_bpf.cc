@@ -92,6 +92,7 @@ kx_config MakeConfig(const SensorOptions& options) {
   config.inherit = !target.tree_roots.empty();
   config.kernel_threads = target.kernel_threads;
   config.everything = target.everything();
+  config.least_gap_ns = options.least_gap_ns;
   return config;
 }
 
@@ -195,6 +196,7 @@ class BpfSensor final : public Sensor {
             .dropped = counters.dropped,
             .filtered = counters.filtered,
             .kernel_s = KernelSeconds(),
+            .thinned = counters.thinned,
             .collided = counters.collided};
   }
 
@@ -269,6 +271,7 @@ class BpfSensor final : public Sensor {
       sum.dropped += cpu.dropped;
       sum.filtered += cpu.filtered;
       sum.collided += cpu.collided;
+      sum.thinned += cpu.thinned;
     }
     return sum;
   }

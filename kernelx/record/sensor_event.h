@@ -44,6 +44,7 @@ struct kx_config {
   KX_U32 inherit;        /* children of target processes are targets */
   KX_U32 kernel_threads; /* report them, too */
   KX_U32 everything;     /* no filter */
+  KX_U64 least_gap_ns;   /* between two records of a task; what comes sooner is left out */
 };
 
 enum kx_record_kind {
@@ -98,6 +99,7 @@ struct kx_counters {
   KX_U64 dropped;  /* no room in the ring */
   KX_U64 filtered; /* switch-ins that are no target */
   KX_U64 collided; /* waits lost to a shared task slot */
+  KX_U64 thinned;  /* left out by least_gap_ns */
 };
 
 #ifdef __cplusplus

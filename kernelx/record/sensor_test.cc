@@ -203,6 +203,21 @@ TEST(SensorTest, CountsWhatTheRingCannotHold) {
   EXPECT_EQ(sensor->stats().dropped, seen.lost);
 }
 
+TEST(SensorTest, LooksAtATaskNoMoreOftenThanAsked) {
+  const ChildProcess child(SleepPeriodically);
+  OPEN_OR_SKIP(sensor,
+               (SensorOptions{.target = {.pids = {child.pid()}}, .least_gap_ns = 20'000'000}));
+  Seen seen;
+  Watch(*sensor, seen, milliseconds(300));
+  const auto events = seen.Of(child.pid());
+  ASSERT_GT(events.size(), 3u);
+  EXPECT_LE(events.size(), 17u);
+  for (size_t i = 1; i < events.size(); ++i) {
+    EXPECT_GE(events[i].state.timestamp_ns - events[i - 1].state.timestamp_ns, 20'000'000u);
+  }
+  EXPECT_GT(sensor->stats().thinned, events.size());
+}
+
 TEST(SensorTest, TellsWhenATaskIsGone) {
   OPEN_OR_SKIP(sensor, SensorOptions{});
   pid_t pid = 0;
