@@ -82,7 +82,7 @@ HostCheck Btf(const Files& files) {
   return {
       .name = "btf",
       .ok = there,
-      .detail = there ? "/sys/kernel/btf/vmlinux: field offsets of this kernel are known"
+      .detail = there ? "this kernel's fields are known (/sys/kernel/btf)"
                       : "no /sys/kernel/btf/vmlinux: the sensor cannot find the kernel's fields",
       .mend =
           there ? "" : "run a kernel built with CONFIG_DEBUG_INFO_BTF=y (all distributions' are)",
@@ -96,13 +96,12 @@ HostCheck Rights(const Files& files, const char* name, std::initializer_list<int
   const bool all = std::all_of(wanted.begin(), wanted.end(),
                                [&](int capability) { return (held & Bit(capability)) != 0; });
   const bool ok = all || admin;
-  return {
-      .name = name,
-      .ok = ok,
-      .detail = fmt::format("{} {}: {}", ok ? "has" : "lacks", names, what),
-      .mend = ok ? "" : "run as root, or: sudo setcap cap_bpf,cap_perfmon,cap_sys_nice+ep kernelx",
-      .record = record,
-      .act = act};
+  return {.name = name,
+          .ok = ok,
+          .detail = fmt::format("{} {}: {}", ok ? "has" : "lacks", names, what),
+          .mend = ok ? "" : "run as root, or: setcap cap_bpf,cap_perfmon,cap_sys_nice+ep",
+          .record = record,
+          .act = act};
 }
 
 HostCheck Lockdown(const Files& files) {
@@ -123,8 +122,8 @@ HostCheck Paranoid(const Files& files) {
   const std::string unprivileged = files.TextOr("/proc/sys/kernel/unprivileged_bpf_disabled", "?");
   return {.name = "paranoid",
           .ok = true,
-          .detail = fmt::format("perf_event_paranoid {}, unprivileged BPF off {}: no matter with "
-                                "those rights",
+          .detail = fmt::format("perf_event_paranoid {}, BPF off for users {}: no matter with "
+                                "rights",
                                 level, unprivileged)};
 }
 
@@ -154,12 +153,11 @@ HostCheck Cgroups(const Files& files) {
 
 HostCheck Autogroup(const Files& files) {
   const bool on = files.TextOr("/proc/sys/kernel/sched_autogroup_enabled", "0") == "1";
-  return {
-      .name = "autogroup",
-      .ok = true,
-      .detail = on ? "on: nice acts only among the tasks of one session (setsid)"
-                   : "off: nice acts among all tasks of a cgroup",
-      .mend = on ? "for targets in several sessions: sysctl kernel.sched_autogroup_enabled=0" : ""};
+  return {.name = "autogroup",
+          .ok = true,
+          .detail = on ? "on: nice acts only among the tasks of one session (setsid)"
+                       : "off: nice acts among all tasks of a cgroup",
+          .mend = on ? "for all sessions: sysctl kernel.sched_autogroup_enabled=0" : ""};
 }
 
 HostCheck SchedExt(const Files& files) {
@@ -225,10 +223,10 @@ HostCheck Pmu() {
   const int fd = static_cast<int>(syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0));
   const bool ok = fd >= 0;
   if (ok) close(fd);
-  return {.name = "pmu",
-          .ok = ok,
-          .detail = ok ? "hardware counters are there (not used)"
-                       : "no hardware counters, as in most virtual machines (not used)"};
+  return {
+      .name = "pmu",
+      .ok = ok,
+      .detail = ok ? "hardware counters are there (not used)" : "no hardware counters (not used)"};
 }
 
 HostCheck Container(const Files& files) {
