@@ -122,8 +122,7 @@ HostCheck Paranoid(const Files& files) {
   const std::string unprivileged = files.TextOr("/proc/sys/kernel/unprivileged_bpf_disabled", "?");
   return {.name = "paranoid",
           .ok = true,
-          .detail = fmt::format("perf_event_paranoid {}, BPF off for users {}: no matter with "
-                                "rights",
+          .detail = fmt::format("perf_event_paranoid {}, bpf_disabled {} (capabilities go first)",
                                 level, unprivileged)};
 }
 
@@ -157,7 +156,7 @@ HostCheck Autogroup(const Files& files) {
           .ok = true,
           .detail = on ? "on: nice acts only among the tasks of one session (setsid)"
                        : "off: nice acts among all tasks of a cgroup",
-          .mend = on ? "for all sessions: sysctl kernel.sched_autogroup_enabled=0" : ""};
+          .mend = on ? "or: sysctl kernel.sched_autogroup_enabled=0" : ""};
 }
 
 HostCheck SchedExt(const Files& files) {
