@@ -122,7 +122,7 @@ HostCheck Paranoid(const Files& files) {
   const std::string unprivileged = files.TextOr("/proc/sys/kernel/unprivileged_bpf_disabled", "?");
   return {.name = "paranoid",
           .ok = true,
-          .detail = fmt::format("perf_event_paranoid {}, bpf_disabled {} (capabilities go first)",
+          .detail = fmt::format("perf_event_paranoid {}, bpf_disabled {}: capabilities decide",
                                 level, unprivileged)};
 }
 
