@@ -12,6 +12,7 @@
 #include "kernelx/act/actuator.h"
 #include "kernelx/ground/error.h"
 #include "kernelx/ground/rng.h"
+#include "kernelx/ground/testing.h"
 
 namespace kernelx {
 namespace {
@@ -141,6 +142,7 @@ double ShareOf(Verdict wanted, double change, int runs) {
 
 TEST(VerdictTest, EqualArmsAreNotShownAndAPlantedChangeIsFound) {
   // 1,000 runs: docs/ab.md; here as many as a test may cost.
+  if (kSanitized) GTEST_SKIP() << "counts runs, touches no memory of its own: too slow here";
   const int runs = 60;
   EXPECT_GE(ShareOf(Verdict::kNotShown, 1.0, runs), 0.88);
   EXPECT_GE(ShareOf(Verdict::kBetter, 0.8, runs), 0.8);
